@@ -227,7 +227,7 @@ const TABLE: readonly Row[] = [
     may: ['src', 'src/journal', 'src/front', 'wire/codec', 'wire/link'],
     packages: ['ws', 'node:'],
   },
-  // What a browser runs: of the daemon it knows the types of its protocol, and how hunks are decided.
+  // What a browser runs: of the daemon it knows the types of its protocol, how hunks are decided, and the words of plans.
   {
     layer: 'src/page',
     may: ['src/front', 'src/text', 'tools', 'wire/kernel.ts', 'wire/invisible.ts'],
@@ -302,13 +302,14 @@ test('no import of a Python peer goes against the table, and none goes in a circ
   assert.equal(circlesIn(arrows), [])
 })
 
-test('what a browser runs takes nothing from the daemon but types, and how hunks are decided', () => {
+test('what a browser runs takes nothing from the daemon but types, how hunks are decided, and the words of plans', () => {
   const files = filesIn(['src/page'], ['.ts', '.tsx'])
   const ours = files.flatMap(
     path => textOf(path).match(/^(?:import|export)\b[^']*'\.\.\/front\/[^']*'/gm) ?? [],
   )
   assert.ok(ours.length > 2)
-  const meant = /^import type [^']*'\.\.\/front\/protocol\.ts'$|'\.\.\/front\/hunks\/decisions\.ts'$/
+  const meant =
+    /^import type [^']*'\.\.\/front\/protocol\.ts'$|'\.\.\/front\/(?:hunks\/decisions|seat\/plan-text)\.ts'$/
   for (const line of ours) assert.match(line, meant)
 })
 

@@ -6,9 +6,7 @@ const COUNT = 200
 /** Who asked, what was decided and by whom, and what came of it: the newest first. */
 export function Journal({ page }: ViewProps) {
   if (page.seat.type !== 'seated')
-    return (
-      <p class="quiet">The journal is of all projects, so it needs a seat. Ask for one where plans wait.</p>
-    )
+    return <p class="quiet">The journal is of all projects, so it needs a seat: ask in Waits.</p>
   return (
     <Answered ask={() => page.client.request('journal', { count: COUNT })} of={[page.turn]}>
       {({ stories }) => {

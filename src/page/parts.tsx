@@ -141,14 +141,13 @@ export function Answered<Result>({ ask, of, children }: AnsweredProps<Result>) {
 /** As the `ref` of a field: it has the focus once it is there. */
 export const focus = (field: HTMLElement | null): void => field?.focus()
 
-interface LineProps {
-  readonly label: ComponentChildren
+/** A line of text that a person types. */
+export function Line(props: {
+  readonly label: string
   readonly isSecret?: boolean
   done(line: string): void
-}
-
-/** A line of text that a person types. */
-export function Line({ label, isSecret = false, done }: LineProps) {
+}) {
+  const { label, isSecret = false, done } = props
   return (
     <form
       class="card"
@@ -166,7 +165,7 @@ export function Line({ label, isSecret = false, done }: LineProps) {
 }
 
 /** What `inspect` answers, as far as it is shown; what could not be read is left out. */
-interface Looked extends Pick<Inspected, 'type' | 'exprs'> {
+interface Looked extends Pick<Inspected, 'type' | 'note' | 'exprs'> {
   readonly repr?: { readonly text?: string }
   readonly fields?: Partial<Fields>
   readonly sample?: Partial<Sample>
@@ -183,8 +182,6 @@ interface TreeProps extends ViewProps {
   readonly isOpen?: boolean
 }
 
-const LOOKED = 'Looked at; nothing was run'
-
 /** A value that opens field by field. No look runs code of the program. */
 export function Tree({
   page,
@@ -192,7 +189,7 @@ export function Tree({
   kernel,
   label = '',
   isOpen = false,
-  short = isOpen ? LOOKED : '',
+  short = isOpen ? 'Looked at; nothing was run' : '',
 }: TreeProps) {
   const [open, set] = useState(isOpen)
   const line = (
@@ -206,7 +203,7 @@ export function Tree({
       <summary>{line}</summary>
       {open && (
         <Answered ask={() => page.tool<Looked>('inspect', { expr, ...kernel })} of={[]}>
-          {({ type, repr, exprs = {}, fields: { rows = [], total = 0 } = {}, sample = {} }) => {
+          {({ type, note, repr, exprs = {}, fields: { rows = [], total = 0 } = {}, sample = {} }) => {
             const { items = [], exprs: paths = [], total: all } = sample
             const children = [
               ...rows.map(({ name, type_name, value }) => ({
@@ -219,7 +216,7 @@ export function Tree({
             const more = total + (all ?? items.length) - children.length
             return (
               <>
-                <p class="quiet">{inLine(type.qualified)}</p>
+                <p class="quiet">{inLine(`${type.qualified}${note ? `; ${note}` : ''}`)}</p>
                 {children.length === 0 && <Code text={repr?.text ?? ''} />}
                 {children.map((child, at) => (
                   <Tree key={at} page={page} kernel={kernel} {...child} />

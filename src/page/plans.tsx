@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { Decisions, decisionText, type Piece, pieceName } from '../front/hunks/decisions.ts'
 import type { Methods, PlanRow, SeatWanted } from '../front/protocol.ts'
+import { editorNotes, whyNot } from '../front/seat/plan-text.ts'
 import { escapePlan } from '../text/escape.ts'
 import { Diff } from './diff.tsx'
 import { useKeys } from './keys.ts'
@@ -32,37 +33,21 @@ const plans = new Map<string, Known>()
 /** What waits for a person, and what became of the last that did. */
 export function Plans({ page }: ViewProps) {
   const rows = page.rows('approvals').map(plan => {
-    switch (plan.state) {
-      case 'waits':
-        return {
-          key: plan.id,
-          lead: plan.tool,
-          title: plan.title,
-          more: `${plan.warnings.length > 0 ? 'LOOK ' : ''}${plan.who}`,
-          isBad: plan.warnings.length > 0,
-          detail: () => <OpenPlan key={plan.hash} page={page} plan={plan} />,
-        }
-      case 'held':
-        return {
-          key: plan.call,
-          lead: plan.tool,
-          title: `A question of ${plan.run ?? plan.who}, for the next who sits`,
-          more: `since ${when(plan.asked_at)}`,
-          open: () => page.sit(),
-          detail: () => null,
-        }
-      case 'ended':
-        return {
-          key: plan.id,
-          lead: plan.tool,
-          title: plan.title,
-          more: `${wordOf(plan)}${plan.ended?.undo ? ', can be undone' : ''} ${when(plan.heard - plan.ago_ms)}`,
-          hasEnded: true,
-          detail: () => <EndedPlan page={page} end={plan} />,
-        }
-      default:
-        return plan satisfies never
+    const { tool: lead } = plan
+    if (plan.state === 'held') {
+      const title = `A question of ${plan.run ?? plan.who}, for the next who sits`
+      const more = `since ${when(plan.asked_at)}`
+      return { key: plan.call, lead, title, more, open: () => page.sit(), detail: () => null }
     }
+    const { id: key, title } = plan
+    if (plan.state === 'waits') {
+      const isBad = plan.warnings.length > 0
+      const detail = () => <OpenPlan key={plan.hash} page={page} plan={plan} />
+      return { key, lead, title, more: `${isBad ? 'LOOK ' : ''}${plan.who}`, isBad, detail }
+    }
+    const more = `${wordOf(plan)}${plan.ended?.undo ? ', can be undone' : ''} ${when(plan.heard - plan.ago_ms)}`
+    const detail = () => <EndedPlan page={page} end={plan} />
+    return { key, lead, title, more, hasEnded: true, detail }
   })
   const ended = rows.filter(row => 'hasEnded' in row).reverse()
   const waits = rows.filter(row => !('hasEnded' in row))
@@ -103,7 +88,7 @@ function SeatBar({ page }: ViewProps) {
 
 /** The keys answer the first of them. */
 function Wanted({ page, wanted, isFirst }: ViewProps & { wanted: SeatWanted; isFirst: boolean }) {
-  const { id, who, through } = wanted
+  const { id, who } = wanted
   const isStill = useStill(WANTED_MS)
   const answer = (admit: boolean) => {
     if (isStill) page.act(page.client.request('admit', { wanted: id, admit }), () => '')
@@ -111,8 +96,7 @@ function Wanted({ page, wanted, isFirst }: ViewProps & { wanted: SeatWanted; isF
   return (
     <section class="card" aria-label="Somebody wants a seat" aria-busy={!isStill}>
       <p>
-        <b>{marked(who)}</b> wants a seat, too. {through && `It shows the code ${through.code}. `}
-        {through?.driver && <span class="bad">May be driven by {marked(through.driver)}.</span>}
+        <b>{marked(who)}</b> wants a seat, too. {marked(editorNotes(wanted).join(' '))}
       </p>
       <Acts
         of={[
@@ -151,25 +135,21 @@ function Proposed({ known, end: { outcome, ended } }: { known: Known; end: Ended
   const isDone = outcome.startsWith('approved')
   const { pieces } = isOwn ? decisions : new Decisions(shown.hunks)
   const part = outcome === 'approved_in_part' && !isOwn ? ' in part (the journal says which)' : ''
+  const done = `This was ${ended?.outcome === 'ok' ? 'done' : 'approved'}${part}`
   const texts = isOwn ? [] : [...typed.values()].filter(text => text !== '')
   const isLost = sent === undefined && texts.length + decisions.tally.decided > 0
   return (
     <>
-      <p>
-        {isDone
-          ? `This was ${ended?.outcome === 'ok' ? 'done' : 'approved'}${part}`
-          : 'Nothing of this was done'}
-        :
-      </p>
+      <p>{isDone ? done : 'Nothing of this was done'}:</p>
       {isLost && <p class="warning">What you had decided and typed here was not sent.</p>}
       {texts.map(text => (
         <Code key={text} text={text} />
       ))}
       <ol class="hunks" aria-label="Hunks">
         {pieces.map(piece => {
-          const isNot = !isDone || piece.decision?.type === 'refuse'
+          const look = isDone && piece.decision?.type !== 'refuse' ? '' : 'not'
           const said = isOwn ? decisionText(piece) : ''
-          return <Hunk key={pieceName(piece)} piece={piece} isNot={isNot} said={said} />
+          return <Hunk key={pieceName(piece)} piece={piece} look={look} said={said} />
         })}
         {pieces.length === 0 && (
           <li class={isDone ? '' : 'not'}>
@@ -219,7 +199,7 @@ function Shown({ page, plan, shown }: ViewProps & { plan: Waiting; shown: Plan }
     if (!isStill) return
     page.act(page.client.request('answer', { plan: id, hash, ...answer }), outcome => {
       if (outcome.type === 'taken') known.sent = answer
-      return 'why' in outcome ? `${OUTCOMES[outcome.type]} ${outcome.why}` : OUTCOMES[outcome.type]
+      return outcome.type === 'taken' ? 'Sent.' : `Not sent: ${whyNot(outcome)}`
     })
   }
   return (
@@ -248,8 +228,7 @@ function Shown({ page, plan, shown }: ViewProps & { plan: Waiting; shown: Plan }
   )
 }
 
-const CHANGED =
-  'The plan has changed since you opened it. Decide again: what you did and typed does not count.'
+const CHANGED = 'The plan has changed since you opened it: decide again. What you typed does not count.'
 
 /** Whether its last change is on the screen, above the buttons. Where it is not, the page goes on to more of it. */
 function isSeen(page: ViewProps['page'], place: Element | null | undefined): boolean {
@@ -258,18 +237,9 @@ function isSeen(page: ViewProps['page'], place: Element | null | undefined): boo
   const rest = (last?.getBoundingClientRect().bottom ?? 0) - Math.min(end, innerHeight)
   if (rest < 1) return true
   scrollBy(0, Math.min(rest, 0.7 * innerHeight))
-  page.tell('There is more of it below. The same key counts at its end.')
+  page.say('There is more of it below. The same key counts at its end.')
   return false
 }
-
-const OUTCOMES = {
-  taken: 'Sent.',
-  late: 'Somebody else was faster.',
-  unknown: 'That plan waits no more.',
-  wrong_hash: 'The plan has changed. Nothing was answered.',
-  wrong_code: 'The code is wrong.',
-  unfit: 'That does not fit the plan, which goes on waiting.',
-} as const
 
 /** A plan is taken or left as a whole; or its hunks are decided one by one, as at a terminal, and sent together. */
 function Answering({ page, known, send }: ViewProps & { known: Known; send(answer: Answer): undefined }) {
@@ -277,19 +247,20 @@ function Answering({ page, known, send }: ViewProps & { known: Known; send(answe
   const { body, args } = shown
   const { pieces, piece, at } = decisions
   const isWhole = pieces.length === 0
+  const isDecided = !isWhole && piece === undefined
   const list = useRef<HTMLOListElement>(null)
   const here = () => list.current?.children[at]
   useEffect(() => here()?.scrollIntoView({ block: 'nearest' }), [at, pieces.length, field])
 
   const open = (field?: Known['field'], said = '') => {
     known.field = field
-    page.tell(said)
+    page.say(said)
   }
   const did = (act: () => void) => () => {
     act()
     open()
   }
-  const accept = { type: 'accept' } as const
+  const take = (how: 'decide' | 'decideAll') => did(() => decisions[how]({ type: 'accept' }))
   const step = (by: 1 | -1, undecided: boolean) => did(() => decisions.go(by, { undecided }))
   useKeys(2, { j: step(1, true), k: step(-1, true), J: step(1, false), K: step(-1, false) })
   const acts: readonly (Act | false)[] = isWhole
@@ -298,29 +269,24 @@ function Answering({ page, known, send }: ViewProps & { known: Known; send(answe
         ['Refuse', 'n', () => open('n')],
         args !== null && ['Edit the arguments', 'e', () => open('e')],
       ]
-    : piece === undefined
+    : isDecided
       ? [
           ['Send', 'y', () => send({ decision: 'choose', choices: decisions.choices() }), true],
           ['Go back', 'n', step(-1, false)],
         ]
       : [
-          ['Take', 'y', () => isSeen(page, here()) && did(() => decisions.decide(accept))(), true],
+          ['Take', 'y', () => isSeen(page, here()) && take('decide')(), true],
           ['Refuse', 'n', () => open('n')],
           ['Edit', 'e', () => open('e')],
           ['Split', 's', () => open(undefined, decisions.split() === 1 ? 'This hunk cannot be split.' : '')],
-          [
-            'Take the rest',
-            'a',
-            () => isSeen(page, list.current) && did(() => decisions.decideAll(accept))(),
-          ],
+          ['Take the rest', 'a', () => isSeen(page, list.current) && take('decideAll')()],
           ['Refuse the rest', 'd', () => open('d')],
         ]
 
   const refuse = (reason: string): undefined => {
-    const refusal = { type: 'refuse', reason: reason === '' ? null : reason } as const
+    const how = field === 'd' ? 'decideAll' : 'decide'
     if (isWhole) send({ decision: 'deny', ...(reason !== '' && { reason }) })
-    else if (field === 'd') decisions.decideAll(refusal)
-    else decisions.decide(refusal)
+    else decisions[how]({ type: 'refuse', reason: reason === '' ? null : reason })
   }
   const edit = (text: string) => {
     if (!isWhole) return decisions.rewritten(at, text)
@@ -335,22 +301,17 @@ function Answering({ page, known, send }: ViewProps & { known: Known; send(answe
     if (why === undefined) open()
     return why
   }
-  const [label, given] =
-    field !== 'e'
-      ? ['Why not? The model is told your reason. You may leave it empty.', '']
-      : isWhole
-        ? ['The arguments, as JSON. They become a plan of their own', JSON.stringify(args, undefined, 2)]
-        : [`What is to be there from line ${piece?.hunk.line} on`, piece?.hunk.after ?? '']
+  const close = (said: string) => open(undefined, said)
+  const isLine = field !== 'e'
+  const [label, given] = isLine
+    ? ['Why not? The model is told your reason. You may leave it empty.', '']
+    : isWhole
+      ? ['The arguments, as JSON. They become a plan of their own', JSON.stringify(args, undefined, 2)]
+      : [`What is to be there from line ${piece?.hunk.line} on`, piece?.hunk.after ?? '']
   const verb = { n: 'Refuse', d: 'Refuse the rest', e: 'Take this text' }
   const name = `${field} ${piece && pieceName(piece)}`
   const typing = field && (
-    <Field
-      key={name}
-      {...{ name, label, given, typed, use }}
-      verb={verb[field]}
-      isLine={field !== 'e'}
-      close={said => open(undefined, said)}
-    />
+    <Field key={name} {...{ name, label, given, isLine, typed, use, close }} verb={verb[field]} />
   )
   return (
     <>
@@ -364,32 +325,24 @@ function Answering({ page, known, send }: ViewProps & { known: Known; send(answe
         {pieces.map((one, index) => {
           const come = field === undefined ? did(() => decisions.to(index)) : undefined
           return (
-            <Hunk key={`${one.of} ${one.part?.part}`} piece={one} isHere={index === at} come={come}>
+            <Hunk key={pieceName(one)} piece={one} look={index === at ? 'here' : ''} come={come}>
               {index === at && typing}
             </Hunk>
           )
         })}
-        {!isWhole && piece === undefined && (
-          <li class="card" role="status">
-            <h3>What will be done</h3>
-            {pieces.map((one, index) => (
-              <p key={index}>{inLine(`${pieceName(one)}: ${decisionText(one)}`)}</p>
-            ))}
-          </li>
-        )}
       </ol>
-      <Acts says={page.news || (field && FIELD)} of={field ? [] : acts} />
+      <Acts says={page.news || (field ? FIELD : isDecided && ALL)} of={field ? [] : acts} />
     </>
   )
 }
 
 const FIELD = 'Take or cancel the text of the open field first.'
+const ALL = 'All is decided. It is done once you send it, and not before.'
 
 interface HunkProps {
   readonly piece: Piece
-  readonly isHere?: boolean
-  /** It was not done. */
-  readonly isNot?: boolean
+  /** It is looked at, or was not done. */
+  readonly look: 'here' | 'not' | ''
   /** What was decided of it. */
   readonly said?: string
   /** What is asked of it, below. */
@@ -397,12 +350,12 @@ interface HunkProps {
   readonly come?: (() => void) | undefined
 }
 
-function Hunk({ piece, isHere, isNot, said = decisionText(piece), children, come }: HunkProps) {
+function Hunk({ piece, look, said = decisionText(piece), children, come }: HunkProps) {
   const { hunk } = piece
   const diff = useMemo(() => <Diff text={hunk.diff} isDiff />, [hunk])
-  const Head = come === undefined ? 'h3' : 'button'
+  const Head = come === undefined ? 'div' : 'button'
   return (
-    <li class={`hunk ${isHere ? 'here' : ''} ${isNot ? 'not' : ''}`} aria-current={isHere ?? false}>
+    <li class={`hunk ${look}`} aria-current={look === 'here'}>
       <Head class="head" onClick={come}>
         <b>{pieceName(piece)}</b> {inLine(said)}
         {hunk.why !== null && <div>{hunk.why}</div>}
@@ -464,9 +417,7 @@ function Field({ label, verb, given, isLine, typed, name, use, close }: FieldPro
         />
       </label>
       {hidden.length > 0 && <p class="warning">Characters that are not seen are in it: {hidden.join(' ')}</p>}
-      <p class="bad" role="status">
-        {why}
-      </p>
+      <output class="bad">{why}</output>
       <Acts
         of={[
           [`${verb} (${isLine ? 'Enter' : 'Ctrl-Enter'})`, '', take, true],

@@ -113,12 +113,7 @@ export class Page {
 
   open(key: string | undefined): void {
     this.opened = key
-    this.tell('')
-  }
-
-  tell(news: string): void {
-    this.news = news
-    this.draw()
+    this.say('')
   }
 
   again(): void {
@@ -126,7 +121,6 @@ export class Page {
     this.draw()
   }
 
-  /** The same of something by which other things may have changed. */
   say(news: string): void {
     this.news = news
     this.again()
@@ -140,8 +134,7 @@ export class Page {
   /** Takes back a change. Where that needs a yes, its plan is opened. */
   undo(change: string): void {
     this.#undoes = crypto.randomUUID()
-    const undone = this.tool('undo_change', { change }, this.#undoes)
-    this.act(undone, () => `${change} is undone.`)
+    this.act(this.tool('undo_change', { change }, this.#undoes), () => `${change} is undone.`)
   }
 
   call(tool: string, args: object, call: string = crypto.randomUUID()): Promise<Envelope> {

@@ -61,7 +61,7 @@ async function asked(put: string) {
   await neovim.shows(/what will be applied: 1 of 1/)
   await opened(page)
   await page.keyboard.press('y')
-  await shows(page, /What will be done/)
+  await shows(page, /All is decided/)
   return { call }
 }
 

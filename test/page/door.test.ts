@@ -165,13 +165,13 @@ test('over SSH no browser is opened: the forwarding is told, and a page is let i
 
 test('two pages sit; both see a plan, the first answer wins, and the other sees it go, with why', async () => {
   const [one, two] = [await openPage(rig, browser), await openPage(rig, browser)]
-  await shows(one, /Nobody sits: what needs a person is refused/)
+  await shows(one, /Nobody sits, so that all that needs a person is refused/)
   await seated(rig, one)
   await two.getByText('Nobody sits').waitFor({ state: 'hidden' })
   await two.getByRole('button', { name: 'Sit' }).click()
   await shows(
     two,
-    /imago seat \w{4}-\w{4}, or say yes where somebody sits \(.*imago-admit\): through a page in a browser/,
+    /Within a minute, say yes where somebody sits \(through a page in a browser.*imago-admit\), or type in a terminal: imago seat \w{4}-\w{4}/,
   )
   await letIn(one)
   await shows(two, /You sit here/)

@@ -74,7 +74,7 @@ test('a terminal and the page answer one plan: the first counts, and the other i
   await screen.shows('Is that to be done?')
   screen.type('y\n')
   assert.ok((await answer).ok)
-  await shows(page, /approved.*terminal/s)
+  await shows(page, /This was done:.*\+2.*approved.*terminal/s)
   await page.keyboard.press('y')
   await leftEnded(page)
   const other = replaced('2\n', 'zwei\n')
@@ -123,7 +123,7 @@ test('a plan of 100 files, which is the most that there are, is shown, decided a
   await page.keyboard.press('a')
   await shows(
     page,
-    /What will be done.*hunk 1 \(many-0.txt:1\): ✗ refused: not that.*hunk 100 \(many-99.txt:1\): ✓ taken/s,
+    /hunk 1 \(many-0.txt:1\) ✗ refused: not that.*hunk 100 \(many-99.txt:1\) ✓ taken.*All is decided/s,
   )
   await page.keyboard.press('y')
   assert.ok((await answer).ok)

@@ -52,7 +52,7 @@ test('names in one plan, however hostile, are each in a row of the page (threat 
   await page.keyboard.press('d')
   await page.keyboard.insertText(names[4] ?? '')
   await page.keyboard.press('Enter')
-  await shows(page, /What will be done/)
+  await shows(page, /All is decided/)
   assert.not.match(await allText(), UNSEEN)
   await page.keyboard.press('y')
   await answer

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { toEnd } from '../../examples/demos/page.ts'
-import { leftEnded, opened, openPageScene, type PageScene, shows } from '../support/browser.ts'
+import { leftEnded, opened, openedNow, openPageScene, type PageScene, shows } from '../support/browser.ts'
 import { assert, suite } from '../support/harness.ts'
 
 /** What waits, on the page, in the real browser. */
@@ -37,7 +37,10 @@ test('a plan of two hunks: one is taken, one refused with a reason, by the keys 
   await page.keyboard.press('n')
   await page.keyboard.type('it is needed')
   await page.keyboard.press('Enter')
-  await shows(page, /hunk 1 \(shop.txt:2\): ✓ takenhunk 2 \(shop.txt:25\): ✗ refused: it is needed/)
+  await shows(
+    page,
+    /hunk 1 \(shop.txt:2\) ✓ taken.*hunk 2 \(shop.txt:25\) ✗ refused: it is needed.*All is decided/s,
+  )
   await page.keyboard.press('y')
   await shows(page, /Sent\./)
   assert.match(JSON.stringify(await answer), 'it is needed')
@@ -45,7 +48,7 @@ test('a plan of two hunks: one is taken, one refused with a reason, by the keys 
   await page.getByRole('button', { name: /Undo/ }).waitFor()
   await page.locator('ins', { hasText: '+second' }).waitFor()
   await page.keyboard.press('u')
-  await page.locator('article[aria-busy=false]').waitFor()
+  await openedNow(page)
   await page.keyboard.press('y')
   await shows(page, /It ended: ok/)
   assert.is(shop(), LINES)
@@ -100,7 +103,7 @@ test('an edited hunk is written as it was typed, and the arguments of a whole pl
   await page.getByRole('textbox').press('Control+Enter')
   await page.keyboard.press('d')
   await page.keyboard.press('Enter')
-  await shows(page, /hunk 1 .*: ✎ edited.*hunk 2 .*: ✗ refused/)
+  await shows(page, /hunk 1 \S+ ✎ edited.*hunk 2 \S+ ✗ refused/s)
   await page.keyboard.press('y')
   assert.ok((await answer).ok)
   assert.is(shop(), LINES.replace('line 3\n', '3rd <b>\n'))

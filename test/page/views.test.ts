@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
-import { openBrowser, openPage, seated, shows } from '../support/browser.ts'
+import { leftEnded, openBrowser, opened, openPage, seated, shows } from '../support/browser.ts'
 import { assert, suite } from '../support/harness.ts'
 import { type Begun, openRig, until } from '../support/rig.ts'
 import { venvPython } from '../support/runtimes.ts'
@@ -22,10 +22,12 @@ def waits():
     with lock: pass
 threading.Thread(target=waits, name='<b>\u202ewaiter', daemon=True).start()
 def fail(n):
-    basket = {'name': ${JSON.stringify(MARKUP)}}
+    basket = {'name': ${JSON.stringify(MARKUP)}, 'more': {'deep': 'inside'}}
     return n / 0
 try: fail(3)
-except Exception: logging.exception('a request failed')
+except Exception as error:
+    left = error
+    logging.exception('a request for %s failed', '/orders')
 print('ready', flush=True)
 threading.Event().wait()
 `
@@ -67,11 +69,14 @@ test('a program, and what each of its threads does, the frames of the project in
   await page.keyboard.press('q')
 })
 
-test('an error as it came, with the values of that moment; its markup is text', async () => {
+test('an error as it came, with the values of that moment, which open field by field; its markup is text', async () => {
   await page.keyboard.press('2')
-  await page.getByRole('button', { name: /ZeroDivisionError/ }).click()
-  await shows(page, /ZeroDivisionError: division by zero.*it was logged as: a request failed/s)
+  await page.getByRole('button', { name: /ZeroDivisionError.* \d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/ }).click()
+  await shows(page, /ZeroDivisionError: division by zero.*it was logged as: a request for \/orders failed/s)
   await shows(page, /fail .*return n \/ 0.*n 3.*basket \{'name': '<img src=x onerror=/s)
+  await page.locator('summary', { hasText: 'basket' }).click()
+  await page.locator('summary', { hasText: /^ *'more': \{'deep'/ }).click()
+  await page.locator('summary', { hasText: /^ *'deep': 'inside'$/ }).waitFor()
   await hasNoMarkup()
   await page.keyboard.press('q')
 })
@@ -84,7 +89,7 @@ test('errors of processes that have gone are below, and open as others', async (
   await page.keyboard.press('q')
 })
 
-test('an expression runs, a value opens field by field without running anything, and a table is cells of text', async () => {
+test('an expression runs, a value opens field by field without running anything, a table is cells of text, and the last ones are recalled', async () => {
   await page.keyboard.press('4')
   const field = page.getByLabel('An expression, or statements')
   await page.keyboard.type('cart')
@@ -106,6 +111,18 @@ test('an expression runs, a value opens field by field without running anything,
   await page.getByRole('button', { name: 'Run it', exact: true }).first().click()
   await page.locator('article', { hasText: /^len\(cart.items\) \+ 4042$/ }).waitFor()
   assert.is(await page.getByText(/next:|get_last_error|on_error|eval_expr/).count(), 0)
+  for (const [key, text] of [
+    ['ArrowUp', 'len(cart.items) + 40'],
+    ['ArrowUp', 'print("out"); 1 / 0'],
+    ['ArrowDown', 'len(cart.items) + 40'],
+    ['ArrowDown', ''],
+  ] as const) {
+    await field.press(key)
+    assert.is(await field.inputValue(), text)
+  }
+  await field.fill('mine')
+  await field.press('ArrowUp')
+  assert.is(await field.inputValue(), 'mine')
   await hasNoMarkup()
 })
 
@@ -123,11 +140,27 @@ test('the journal says who asked and what came of it, once the page sits', async
   await page.keyboard.press('5')
   await shows(page, /needs a seat/s)
   await page.keyboard.press('1')
+  await page.keyboard.press('S')
+  const asks = 'Within a minute, type in a terminal: imago seat \\w{4}-\\w{4}'
+  await shows(page, new RegExp(`Nobody sits, so that all that needs a person is refused\\. ${asks}Give up`))
   await seated(rig, page)
   await page.keyboard.press('5')
-  await page.getByRole('button', { name: /input\("name\? "\) \* 2/ }).click()
+  await page.getByRole('button', { name: /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d.*input\("name\? "\) \* 2/ }).click()
   await shows(page, /ok .*eval_expr .*page +input\("name\? "\) \* 2.*gate: allow/s)
   await hasNoMarkup()
+})
+
+test('an approved edit says which program still runs the text from before', async () => {
+  const client = await rig.connect()
+  const args = { path: 'shop.py', old_str: 'return n / 0', new_str: 'return n' }
+  const answer = client.call({ tool: 'edit_file', args })
+  await page.keyboard.press('1')
+  await opened(page)
+  await page.keyboard.press('y')
+  await page.keyboard.press('y')
+  assert.ok((await answer).ok)
+  await shows(page, /It ended: ok\. shop still runs what it loaded before of shop\.py: load_file/)
+  await leftEnded(page)
 })
 
 test('a run of the agent: what it did, what it waits for; it is cancelled there; those of other projects are not told', async () => {

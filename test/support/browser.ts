@@ -19,8 +19,8 @@ export async function addressOf(rig: Rig): Promise<string> {
 }
 
 /** A page of the project in a tab, connected. */
-export async function openPage(rig: Rig, browser: Browser | BrowserContext): Promise<Page> {
-  const page = await browser.newPage()
+export async function openPage(rig: Rig, browser: Browser | BrowserContext | Page): Promise<Page> {
+  const page = 'goto' in browser ? browser : await browser.newPage()
   await page.goto(await addressOf(rig))
   await until(
     async () => page.evaluate<boolean>("sessionStorage.getItem('imago.secret') !== null"),
@@ -87,8 +87,11 @@ export async function shows(page: Page, expected: RegExp): Promise<void> {
 /** Opens the first plan that waits. */
 export async function opened(page: Page): Promise<void> {
   await page.getByRole('region', { name: 'What waits for you' }).getByRole('button').first().click()
-  await page.locator('article[aria-busy=false]').waitFor()
+  await openedNow(page)
 }
+
+/** Waits for the plan that is being opened, until its keys count. */
+export const openedNow = (page: Page): Promise<void> => page.locator('article[aria-busy=false]').waitFor()
 
 /** Goes back to the lists, once the page says what became of the plan. */
 export async function leftEnded(page: Page): Promise<void> {

@@ -1,0 +1,215 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import {
+  leftEnded,
+  letIn,
+  opened,
+  openedNow,
+  openPage,
+  openPageScene,
+  type PageScene,
+  shows,
+} from '../support/browser.ts'
+import { assert, suite } from '../support/harness.ts'
+
+/** What a person has decided and typed of a plan on the page, until it is sent and after. */
+const test = suite('decisions on the page', { limitMs: 60_000 })
+
+const LINES = Array.from({ length: 60 }, (_, n) => `line ${n + 1}\n`).join('')
+let scene: PageScene
+let rig: PageScene['rig']
+let page: PageScene['page']
+let client: PageScene['client']
+
+test.before(async () => {
+  scene = await openPageScene({ 'shop.txt': LINES, 'shop.sql': '-- one\n-- two\n' })
+  ;({ rig, page, client } = scene)
+})
+test.after(() => scene?.close())
+
+const textOf = (file: string) => readFileSync(join(rig.project, file), 'utf8')
+const hunk = (number: number) => page.locator('.hunk').nth(number - 1)
+const field = () => page.getByRole('textbox')
+const bar = () => page.locator('.buttons')
+
+const replaced = (...edits: readonly (readonly [old: string, text: string])[]) =>
+  client.call({
+    tool: 'propose_file_edit',
+    args: { edits: edits.map(([old_str, new_str]) => ({ path: 'shop.txt', old_str, new_str })) },
+  })
+
+/** Whether all of it is between the head of the page and its lower end. */
+const isInSight = (selector: string) =>
+  page.evaluate<boolean>(`(() => {
+    const { top, bottom } = document.querySelector(${JSON.stringify(selector)}).getBoundingClientRect()
+    return top >= document.querySelector('header').getBoundingClientRect().bottom && bottom <= innerHeight
+  })()`)
+
+test('while a field is open, nothing else decides, and what is typed there stays, also where the person looks elsewhere', async () => {
+  const answer = replaced(['line 2\n', 'second\n'], ['line 25\n', 'last\n'])
+  await opened(page)
+  await page.keyboard.press('e')
+  await field().fill('typed\n')
+  assert.is(await bar().getByRole('button').count(), 0)
+  await bar().getByText('Take or cancel the text of the open field first.').waitFor()
+  await page.getByRole('heading', { name: 'propose_file_edit' }).click()
+  for (const key of ['y', 'a', 's', 'j', 'n']) await page.keyboard.press(key)
+  // The keys lead to the field, and the second one is typed there.
+  assert.is(await field().inputValue(), 'typed\nasjn')
+  await hunk(2).locator('.head').click()
+  await page.getByRole('button', { name: 'Errors' }).click()
+  await page.getByRole('button', { name: 'Waits' }).click()
+  await opened(page)
+  assert.is(await field().inputValue(), 'typed\nasjn')
+  await field().press('Escape')
+  await bar().getByText('Your text is not used. The same key brings it back.').waitFor()
+  await page.keyboard.press('e')
+  assert.is(await field().inputValue(), 'typed\nasjn')
+  await page.getByRole('button', { name: 'As it was' }).click()
+  assert.is(await field().inputValue(), 'second\n')
+  await field().fill('typed\n')
+  await page.getByRole('button', { name: 'Take this text' }).click()
+  await page.keyboard.press('n')
+  await field().fill('a reason')
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('n')
+  assert.is(await field().inputValue(), 'a reason')
+  await page.keyboard.press('Enter')
+  await shows(
+    page,
+    /hunk 1 \(shop.txt:2\) ✎ edited.*hunk 2 \(shop.txt:25\) ✗ refused: a reason.*All is decided/s,
+  )
+  await page.keyboard.press('y')
+  assert.ok((await answer).ok)
+  assert.is(textOf('shop.txt'), LINES.replace('line 2\n', 'typed\n'))
+})
+
+test('a plan that was answered here shows what was done of it, hunk by hunk, and below that its outcome and Undo, which opens its plan', async () => {
+  await page.getByText('This was done:').waitFor()
+  await hunk(1)
+    .filter({ hasText: /✎ edited.*\+typed/s })
+    .waitFor()
+  assert.is(await page.getByText('+second').count(), 0)
+  await hunk(2).filter({ hasText: '✗ refused: a reason' }).waitFor()
+  assert.match((await hunk(2).getAttribute('class')) ?? '', /\bnot\b/)
+  await bar()
+    .getByRole('status')
+    .filter({ hasText: /approved in part.*It ended: ok/ })
+    .waitFor()
+  assert.ok(await isInSight('.buttons'))
+  await bar().getByRole('button', { name: /Undo/ }).click()
+  await openedNow(page)
+  await page.getByRole('heading', { name: /undo_change/ }).waitFor()
+  const names = page.locator('.diff i')
+  await names.filter({ hasText: /^--- a\/shop.txt\n\+\+\+ b\/shop.txt\n@@/ }).waitFor()
+  assert.is(await page.locator('.diff del').first().textContent(), '-typed\n')
+  await page.keyboard.press('y')
+  await page.getByText('This was done:').waitFor()
+  assert.is(textOf('shop.txt'), LINES)
+  await leftEnded(page)
+})
+
+test('a line that begins like the head of a file is a line', async () => {
+  const args = { path: 'shop.sql', content: '++ one\n-- two\n' }
+  const answer = client.call({ tool: 'write_file', args })
+  await opened(page)
+  assert.is(await page.locator('.diff del').textContent(), '--- one\n')
+  assert.is(await page.locator('.diff ins').textContent(), '+++ one\n')
+  await page.keyboard.press('n')
+  await page.keyboard.type('no SQL')
+  await page.keyboard.press('Enter')
+  assert.match(JSON.stringify(await answer), 'no SQL')
+  await shows(page, /Nothing of this was done:no SQL/)
+  await leftEnded(page)
+})
+
+test('decisions stay while the person is at another plan; one that others have answered says that they were not sent', async () => {
+  const first = replaced(['line 2\n', 'second\n'], ['line 25\n', 'last\n'], ['line 50\n', 'fifty\n'])
+  await opened(page)
+  await page.keyboard.press('y')
+  await page.keyboard.press('n')
+  await page.keyboard.type('not last')
+  await page.keyboard.press('Enter')
+  await page.keyboard.press('q')
+  const over = new AbortController()
+  const second = client.call({
+    tool: 'write_file',
+    args: { path: 'new.txt', content: 'new\n' },
+    signal: over.signal,
+  })
+  await page.getByRole('region', { name: 'What waits for you' }).getByText('write_file').click()
+  await openedNow(page)
+  await page.keyboard.press('n')
+  await page.keyboard.type('half a rea')
+  over.abort()
+  await shows(page, /Nothing of this was done:What you had decided and typed here was not sent\.half a rea/)
+  await second.catch(() => {})
+  await leftEnded(page)
+  await opened(page)
+  await hunk(1).filter({ hasText: '✓ taken' }).waitFor()
+  await hunk(2).filter({ hasText: '✗ refused: not last' }).waitFor()
+  await page.locator('.hunk.here', { hasText: 'hunk 3' }).waitFor()
+  assert.ok(await isInSight('.hunk.here'))
+  await page.keyboard.press('y')
+  await page.keyboard.press('y')
+  assert.ok((await first).ok)
+  await page.getByText('This was done:').waitFor()
+  await leftEnded(page)
+})
+
+test('a plan opens with its first hunk in sight and its evidence folded; what is said of a key is in sight, and read aloud', async () => {
+  await page.setViewportSize({ width: 880, height: 500 })
+  const answer = replaced(['line 30\n', 'thirty\n'], ['line 40\n', `forty\u202e\n${'more\n'.repeat(40)}`])
+  await opened(page)
+  assert.is(await page.locator('article details[open]').count(), 0)
+  assert.ok(await isInSight('article .warning'))
+  assert.ok(await isInSight('.hunk.here'))
+  await page.locator('summary', { hasText: 'imago test asks' }).click()
+  await page.getByText(/^[0-9a-f]{64}$/).waitFor()
+  await page.keyboard.press('s')
+  await bar().getByRole('status').filter({ hasText: 'This hunk cannot be split.' }).waitFor()
+  assert.ok(await isInSight('.buttons [role=status]'))
+  await page.keyboard.press('J')
+  assert.is(await bar().getByRole('status').textContent(), '')
+  await page.keyboard.press('y')
+  await bar().getByRole('status').filter({ hasText: 'There is more of it below.' }).waitFor()
+  assert.ok(await isInSight('.buttons [role=status]'))
+  for (const key of ['d', 'Enter', 'y']) await page.keyboard.press(key)
+  await answer
+  await leftEnded(page)
+})
+
+test('a plan that has changed says so, and is decided again', async () => {
+  const other = await scene.browser.newPage()
+  let hash: string | undefined
+  await other.routeWebSocket(/./, socket => {
+    const daemon = socket.connectToServer()
+    daemon.onMessage(text => {
+      const own = /"hash":"(\w{64})"/.exec(String(text))?.[1]
+      socket.send(hash === undefined || own === undefined ? text : String(text).replaceAll(own, hash))
+    })
+  })
+  await openPage(rig, other)
+  await other.getByRole('button', { name: 'Sit' }).click()
+  await letIn(page)
+  await shows(other, /You sit here/)
+  const answer = replaced(['line 3\n', 'third\n'], ['line 20\n', 'twentieth\n'])
+  await opened(other)
+  await other.keyboard.press('y')
+  await other.getByText('✓ taken').waitFor()
+  hash = 'f'.repeat(64)
+  await other.keyboard.press('q')
+  await other.keyboard.press('S')
+  await other.getByRole('button', { name: 'Leave the seat' }).click()
+  await other.getByRole('button', { name: 'Sit' }).click()
+  await letIn(page)
+  await opened(other)
+  await shows(other, /The plan has changed since you opened it: decide again\..*hunk 1 .*undecided/s)
+  for (const key of ['d', 'Enter', 'y']) await other.keyboard.press(key)
+  await shows(other, /Not sent: it was meant for another plan than the one that waits/)
+  await other.close()
+  await opened(page)
+  for (const key of ['d', 'Enter', 'y']) await page.keyboard.press(key)
+  await answer
+  await leftEnded(page)
+})
