@@ -69,11 +69,10 @@ export const neovimStart: Row = {
 /** Both are on the screen when the clock stops; what is left of them goes before the next one. */
 const DRAWS = `
 local client, plans = require('imago.client'), require('imago.plan')
-local row = { id = 'plan-1', hash = '1', state = 'waits', title = 'Edit', tool = 'edit_file', who = 'bench', lines = 1, times = 1 }
-row.warnings, row.notes = {}, {}
-local plan = { hunks = {}, files = {}, code = '', body = table.concat(vim.fn.readfile('body'), '\\n') }
+local heading = vim.tbl_map(function(line) return '│ ' .. line end, vim.fn.readfile('body'))
+local plan = { hunks = {}, files = {}, hash = '1', heading = heading }
 client.ask = function(_, _, _, done) done(plan) end
-local project = { id = 0, seat = {}, rows = { approvals = { ['plan-1'] = row } } }
+local project = { id = 0, seat = {}, places = {}, rows = { approvals = { ['plan-1'] = { waits = true } } } }
 local function timed(draw)
   local begun = vim.loop.hrtime()
   draw()
@@ -104,7 +103,7 @@ export const neovimPlan: Row = {
     writeFileSync(join(files, 'before.txt'), before)
     writeFileSync(join(files, 'after.txt'), after)
     writeFileSync(join(files, 'body'), unifiedDiff({ path: 'orders.py', before, after }).text)
-    writeFileSync(join(files, 'init.lua'), `${WITH_PLUGIN}vim.g.loaded_imago = true\n`)
+    writeFileSync(join(files, 'init.lua'), WITH_PLUGIN)
     neovim = await openNeovim([neovimPath], { cwd: files, folder: files, init: join(files, 'init.lua') })
   },
   async tearDown() {

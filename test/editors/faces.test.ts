@@ -34,7 +34,7 @@ test.before(async () => {
   neovim = await openNeovimPlugin({ cwd: rig.project, env: rig.env, folder: rig.folder })
   await neovim.types(':edit a.txt<CR>:Imago sit<CR>')
   await letIn(page)
-  await neovim.shows(/seated as/)
+  await neovim.shows(/seated through nvim/)
 })
 test.after(async () => {
   await neovim?.end()

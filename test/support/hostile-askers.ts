@@ -8,6 +8,7 @@ import { questionOf } from '../../src/front/elicitation/question.ts'
 import { painted, storyPieces } from '../../src/front/log/lines.ts'
 import { Stories } from '../../src/front/log/stories.ts'
 import { hunkHead, planHeading } from '../../src/front/lsp/plan-lines.ts'
+import { inWords } from '../../src/front/lsp/row-lines.ts'
 import { openNotifier } from '../../src/front/notify.ts'
 import { openAsker } from '../../src/front/seat/asker.ts'
 import type { LineResult } from '../../src/front/seat/line-terminal.ts'
@@ -135,10 +136,13 @@ const DIALOG: HostileAsker = {
   },
 }
 
-/** The heading and the hunks that `imago lsp` gives to an editor, which rules the text of a hunk as the heading is. */
+/**
+ * The heading and the hunks that `imago lsp` gives to an editor, which rules the text of a hunk as the heading is; and the
+ * lines of rows, which it sets in.
+ */
 const EDITOR: HostileAsker = {
   what: 'imago lsp',
-  by: ['src/front/lsp/plan-lines.ts'],
+  by: ['plan-lines', 'row-lines'].map(name => `src/front/lsp/${name}.ts`),
   takesHunks: true,
   own: NOTHING_OF_OURS,
   margin: /^│ /,
@@ -149,7 +153,26 @@ const EDITOR: HostileAsker = {
       hunkHead(hunk, plan.hunks.length),
       ...hunk.diff.split('\n').map(line => `│ ${line}`),
     ])
-    return { text: [...planHeading(plan, plan), ...hunks].join('\n'), approvable: true }
+    const { who, title, root, kernel } = plan
+    const through = { code: 'code', driver: title }
+    const type = { name: title, module: null, qualified: title }
+    const changes = [
+      { topic: 'approvals', key: 'a', value: { state: 'waits', ...plan } },
+      { topic: 'approvals', key: 'b', value: { state: 'ended', why: title } },
+      { topic: 'seats', key: 'c', value: { id: 'c', who, command: root, why: null, through } },
+      {
+        topic: 'suspensions',
+        key: 'd',
+        value: { id: 'd', kernel, message: who, type, news: { type: 'taken' } },
+      },
+      { topic: 'errors', key: 'e', value: { what: title, kernel, where: who, at: '', times: 2 } },
+    ] as const
+    const event = inWords({ rev: '', changes }) as unknown as { changes: { value: { shown: string } }[] }
+    return {
+      text: [...planHeading(plan, plan), ...hunks].join('\n'),
+      approvable: true,
+      besides: event.changes.map(({ value: { shown } }) => `\n  ${shown}`).join(''),
+    }
   },
 }
 

@@ -11,13 +11,13 @@ export function planHeading(
   { body, hunks }: Pick<PlanPreview, 'body' | 'hunks'>,
 ): string[] {
   const { id, hash, tool, kernel, who, title, bytes, lines, times, warnings, notes } = row
-  const asked = times === 1 ? '' : `asked for ${times} times, `
+  const again = times === 1 ? '' : `asked for ${times} times, `
   return [
     ...warnings.map(warning => `! ${escapeLine(warning)}`),
     ...[
       title,
       `  ${tool}${kernel === null ? '' : ` in ${kernel}`}, asked by ${who}`,
-      `  ${id}: ${counted(lines, 'line')}, ${counted(bytes, 'byte')}, ${asked}sha256 ${hash}`,
+      `  ${id}: ${counted(lines, 'line')}, ${counted(bytes, 'byte')}, ${again}sha256 ${hash}`,
       ...notes.map(note => `  ${note}`),
     ].map(escapeLine),
     ...ruled(hunks.length === 0 ? body : withoutDifference(body)),

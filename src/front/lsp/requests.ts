@@ -109,9 +109,11 @@ export class Requests {
    * The arguments as the tool takes them. `inspect` with a `line` looks in the frame of the error there; `undo_change` takes
    * the plan of a change for its name, and without either takes back the newest that was not taken back.
    */
-  async #meant(project: Project, { tool, args = {} }: EditorCall): Promise<EditorArgs> {
-    const { line, ...rest } = args
+  async #meant(project: Project, asked: EditorCall): Promise<EditorArgs> {
+    const { tool } = asked
+    const args = asked.args ?? {}
     if (tool === 'inspect') {
+      const { line, ...rest } = args
       const { file, expr, kernel } = rest
       const isPlace = typeof file === 'string' && typeof line === 'number' && typeof expr === 'string'
       const found = isPlace && kernel === undefined && this.#options.frameAt(file, line, expr)

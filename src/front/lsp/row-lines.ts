@@ -36,7 +36,7 @@ export const errorFacts = ({ where, at, times }: Pick<TopicRows['errors'], 'wher
 
 function planLine(row: TopicRows['approvals']): string {
   if (row.state === 'waits') return `${row.title}, asked by ${row.who}`
-  if (row.state === 'held') return `${row.tool}, asked by ${row.who}, until somebody sits`
+  if (row.state === 'held') return `${row.tool}, asked by ${row.who}, waits for somebody to sit`
   const { why, ended } = row
   if (ended === undefined) return why
   const back = ended.undo === null ? '' : ` To take it back: imago undo ${ended.undo}`

@@ -115,8 +115,8 @@ end
 ---@param done fun(project: imago.Project, status: table)
 function M.reach(buf, done, failed)
   local project = M.attach(buf)
-  local none = { message = 'there is no program ' .. M.config.cmd[1] .. ': see :checkhealth imago' }
-  if not project then return (failed or window.fault)(none) end
+  local none = 'there is no program ' .. M.config.cmd[1] .. (failed and '' or ': see :checkhealth imago')
+  if not project then return (failed or window.fault)({ message = none }) end
   -- Its rows are there before the answer is.
   M.ask(project, 'status', {}, function(status) done(project, status) end, failed)
 end

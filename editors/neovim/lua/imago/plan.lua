@@ -34,13 +34,13 @@ local function draw()
   for _, file in ipairs(view.unsaved) do
     say('! %s has unsaved text in this editor: S saves it', file.shown)
   end
-  vim.list_extend(lines, vim.tbl_map(window.line, plan.heading))
+  vim.list_extend(lines, window.lines(table.concat(plan.heading, '\n')))
   local taken = #vim.tbl_filter(function(hunk) return (hunk.choice or {}).decision ~= 'refuse' end, plan.hunks)
   if view.stage == 'confirm' then say('━ what will be applied: %d of %d, as one change', taken, #plan.hunks) end
   view.places = {}
   for at, hunk in ipairs(plan.hunks) do
     local choice = hunk.choice or {}
-    local decision = CHOICES[choice.decision] or '· undecided'
+    local decision = (CHOICES[choice.decision] or '· undecided') .. (view.stage == 'over' and ' here' or '')
     say('━ %s  %s%s', hunk.head, decision, choice.reason and ': ' .. choice.reason or '')
     view.places[at] = #lines
     put(choice.text and hunk.before or hunk.diff, choice.text and '-' or '')
