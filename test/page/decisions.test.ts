@@ -91,7 +91,10 @@ test('a plan that was answered here shows what was done of it, hunk by hunk, and
     .waitFor()
   assert.is(await page.getByText('+second').count(), 0)
   await hunk(2).filter({ hasText: '✗ refused: a reason' }).waitFor()
-  assert.match((await hunk(2).getAttribute('class')) ?? '', /\bnot\b/)
+  const colours = `[...document.querySelectorAll('ins')].map(line => getComputedStyle(line).backgroundColor)`
+  const [taken, refused] = await page.evaluate<string[]>(colours)
+  assert.is(refused, 'rgba(0, 0, 0, 0)')
+  assert.is.not(taken, refused)
   await bar()
     .getByRole('status')
     .filter({ hasText: /approved in part.*It ended: ok/ })
