@@ -51,7 +51,7 @@ test('while a field is open, nothing else decides, and what is typed there stays
   await page.keyboard.press('e')
   await field().fill('typed\n')
   assert.is(await bar().getByRole('button').count(), 0)
-  await bar().getByText('Take or cancel the text of the open field first.').waitFor()
+  await bar().getByText('A field is open: use its text or cancel it first.').waitFor()
   await page.getByRole('heading', { name: 'propose_file_edit' }).click()
   for (const key of ['y', 'a', 's', 'j', 'n']) await page.keyboard.press(key)
   // The keys lead to the field, and the second one is typed there.
