@@ -64,7 +64,7 @@ try {
   await program.says(/ready/)
   const client = await rig.connect({ name: 'claude-code' })
   const page = await openPage(rig, browser)
-  await page.setViewportSize({ width: 880, height: 640 })
+  await page.setViewportSize({ width: 880, height: 760 })
   await seated(rig, page)
   await page.keyboard.press('2')
   await page.getByRole('button', { name: /ZeroDivisionError/ }).click()

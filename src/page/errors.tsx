@@ -33,12 +33,12 @@ export function Errors({ page }: ViewProps) {
       groups={[
         {
           label: 'Errors of the programs',
-          none: 'None was noted.',
+          none: 'No error was noted.',
           rows: errors.map(error => row(error, error.kernel, { kernel: error.kernel })),
         },
         {
           label: 'Errors of processes that have gone',
-          none: 'None was left.',
+          none: 'No error was left.',
           rows: past.map(error =>
             row(error, `${error.of?.name}, process ${error.of?.pid}`, { process: error.of?.pid }),
           ),
@@ -69,7 +69,7 @@ function OneError({ page, args }: ViewProps & { args: Whose & { number: number }
           <FrameList page={page} frames={error?.frames ?? []} kernel={kernel} within={within} />
           <details>
             <summary>As the program prints it</summary>
-            <Code text={error?.traceback ?? 'It was forgotten.'} />
+            <Code text={error?.traceback ?? 'Its text was not kept.'} />
           </details>
         </>
       )}

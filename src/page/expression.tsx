@@ -20,13 +20,19 @@ interface Asked {
 /** The newest first. They stay while the tab is there. */
 const past: Asked[] = []
 const MOST = 50
+/** What is typed and not run yet. */
+let draft = ''
 
 /** A flood of output is not drawn whole. */
 const OUTPUT_CHARS = 100_000
 
 /** One expression after the other: run in a program, or looked at without running anything. */
 export function Expression({ page }: ViewProps) {
-  const [expr, set] = useState('')
+  const [expr, show] = useState(draft)
+  const set = (text: string) => {
+    draft = text
+    show(text)
+  }
   const [kernel, choose] = useState('')
   const [back, go] = useState(0)
   const ask = (looks: boolean) => {

@@ -16,7 +16,7 @@ export function Journal({ page }: ViewProps) {
           const detail = () => <Code text={text} />
           return { key: text, lead: time, title: line, more: isBad ? 'LOOK' : '', isBad, detail }
         })
-        return <Lists page={page} groups={[{ label: 'Journal', none: 'It is empty.', rows }]} />
+        return <Lists page={page} groups={[{ label: 'Journal', none: 'It has no call yet.', rows }]} />
       }}
     </Answered>
   )

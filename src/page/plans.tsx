@@ -88,15 +88,15 @@ function SeatBar({ page }: ViewProps) {
 
 /** The keys answer the first of them. */
 function Wanted({ page, wanted, isFirst }: ViewProps & { wanted: SeatWanted; isFirst: boolean }) {
-  const { id, who } = wanted
+  const [note = '', driven = ''] = editorNotes(wanted)
   const isStill = useStill(WANTED_MS)
   const answer = (admit: boolean) => {
-    if (isStill) page.act(page.client.request('admit', { wanted: id, admit }), () => '')
+    if (isStill) page.act(page.client.request('admit', { wanted: wanted.id, admit }), () => '')
   }
   return (
     <section class="card" aria-label="Somebody wants a seat" aria-busy={!isStill}>
       <p>
-        <b>{marked(who)}</b> wants a seat, too. {marked(editorNotes(wanted).join(' '))}
+        <b>{marked(wanted.who)}</b> wants a seat, too. {marked(note)} <b class="bad">{marked(driven)}</b>
       </p>
       <Acts
         of={[
@@ -336,8 +336,8 @@ function Answering({ page, known, send }: ViewProps & { known: Known; send(answe
   )
 }
 
-const FIELD = 'Take or cancel the text of the open field first.'
-const ALL = 'All is decided. It is done once you send it, and not before.'
+const FIELD = 'A field is open: use its text or cancel it first.'
+const ALL = 'All is decided. Nothing is done before you send it.'
 
 interface HunkProps {
   readonly piece: Piece

@@ -12,7 +12,7 @@ export const Programs = ({ page }: ViewProps) => (
     {({ kernels, announced }) => {
       const listening = announced.map(({ name, attach, program, pid }) => {
         const more = `${program}, process ${pid}`
-        return { key: attach, lead: name, title: 'listens; opened, it is joined', more, row: undefined }
+        return { key: attach, lead: name, title: 'listens; open it to join it', more, row: undefined }
       })
       const joined = kernels.map(row => {
         const more = `${row.implementation ?? row.language}, process ${row.pid ?? 'none'}${row.owned ? ', started by Imago' : ''}${row.attached?.helper ? ', a helper' : ''}`
@@ -22,7 +22,7 @@ export const Programs = ({ page }: ViewProps) => (
       const rows = [...listening, ...joined]
         .sort((one, other) => one.lead.localeCompare(other.lead, undefined, { numeric: true }))
         .map(each => ({ ...each, detail: () => <OneProgram page={page} kernel={each.key} row={each.row} /> }))
-      const none = 'None runs. Start yours with: imago run -- COMMAND'
+      const none = 'No program runs. Start yours with: imago run -- COMMAND'
       return <Lists page={page} groups={[{ label: 'Programs of this project', none, rows }]} />
     }}
   </Answered>

@@ -24,7 +24,7 @@ export function Runs({ page }: ViewProps) {
           more: when(run.at),
           detail: () => <OneRun page={page} run={run} />,
         }))
-        const none = 'There is none. Begin one with: imago ask TEXT'
+        const none = 'There is no run. Begin one with: imago ask TEXT'
         return <Lists page={page} groups={[{ label: 'Runs of the agent', none, rows }]} />
       }}
     </Answered>

@@ -168,7 +168,7 @@ export class Page {
       this.#sat('none', said)
     }
     answer.then(
-      () => over('This page sits no more.'),
+      () => over('This page has left its seat.'),
       ({ code, message, next }: Fault) => code !== 'lost' && over(`${message} ${next}`),
     )
   }

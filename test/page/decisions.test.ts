@@ -51,7 +51,7 @@ test('while a field is open, nothing else decides, and what is typed there stays
   await page.keyboard.press('e')
   await field().fill('typed\n')
   assert.is(await bar().getByRole('button').count(), 0)
-  await bar().getByText('Take or cancel the text of the open field first.').waitFor()
+  await bar().getByText('A field is open: use its text or cancel it first.').waitFor()
   await page.getByRole('heading', { name: 'propose_file_edit' }).click()
   for (const key of ['y', 'a', 's', 'j', 'n']) await page.keyboard.press(key)
   // The keys lead to the field, and the second one is typed there.
@@ -91,7 +91,10 @@ test('a plan that was answered here shows what was done of it, hunk by hunk, and
     .waitFor()
   assert.is(await page.getByText('+second').count(), 0)
   await hunk(2).filter({ hasText: '✗ refused: a reason' }).waitFor()
-  assert.match((await hunk(2).getAttribute('class')) ?? '', /\bnot\b/)
+  const colours = `[...document.querySelectorAll('ins')].map(line => getComputedStyle(line).backgroundColor)`
+  const [taken, refused] = await page.evaluate<string[]>(colours)
+  assert.is(refused, 'rgba(0, 0, 0, 0)')
+  assert.is.not(taken, refused)
   await bar()
     .getByRole('status')
     .filter({ hasText: /approved in part.*It ended: ok/ })

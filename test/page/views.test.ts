@@ -123,6 +123,9 @@ test('an expression runs, a value opens field by field without running anything,
   await field.fill('mine')
   await field.press('ArrowUp')
   assert.is(await field.inputValue(), 'mine')
+  await page.getByRole('button', { name: 'Errors' }).click()
+  await page.getByRole('button', { name: 'Expression' }).click()
+  assert.is(await field.inputValue(), 'mine')
   await hasNoMarkup()
 })
 
