@@ -1,7 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import type { Neovim } from '../../examples/demos/neovim.ts'
+import { serveBriskly } from '../support/brisk-daemon.ts'
 import { assert, suite } from '../support/harness.ts'
 import { openNeovimPlugin } from '../support/neovim-plugin.ts'
 import { RawClient } from '../support/raw-client.ts'
@@ -19,12 +20,7 @@ let neovim: Neovim
 
 async function open() {
   rig = openRig({ files: { 'orders.py': ORDERS, 'pyproject.toml': '' } })
-  // A process of its own: nothing below the daemon may sit.
-  const source = `import { openDaemon } from ${JSON.stringify(new URL('../../src/daemon.ts', import.meta.url).href)}
-    await openDaemon({ paths: ${JSON.stringify(rig.paths)}, limits: { heartbeatMs: 200 } })`
-  const options = [...process.execArgv, '--input-type=module', '-e', source]
-  daemon = spawn(process.execPath, options, { env: rig.env, stdio: ['ignore', 'ignore', 'inherit'] })
-  await until(() => existsSync(rig.paths.socket), 'the daemon')
+  daemon = await serveBriskly(rig, 200)
   neovim = await openNeovimPlugin({ cwd: rig.project, env: rig.env, folder: rig.folder })
 }
 

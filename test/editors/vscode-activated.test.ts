@@ -27,7 +27,9 @@ let editor: Editor | undefined
 let vscode: ReturnType<typeof loadExtension>['vscode']
 let restarts: (() => Promise<void>) | undefined
 let hear: ((method: string, params: unknown) => void) | undefined
-test.before(() => serveBriskly(rig, HEARTBEAT_MS))
+test.before(async () => {
+  await serveBriskly(rig, HEARTBEAT_MS)
+})
 test.after(async () => {
   await editor?.close()
   await rig.close()

@@ -1,4 +1,4 @@
-import { execFile, spawn } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -6,6 +6,7 @@ import { openDaemon } from '../../src/daemon.ts'
 import { PACKAGE_ROOT } from '../../src/paths.ts'
 import type { Envelope } from '../../tools/outcome.ts'
 import { openClient } from '../../wire/link/handshake.ts'
+import { serveBriskly } from '../support/brisk-daemon.ts'
 import { assert, suite } from '../support/harness.ts'
 import { hello, type RawClient } from '../support/raw-client.ts'
 import { openRig, type Rig, until } from '../support/rig.ts'
@@ -376,13 +377,8 @@ test('a plan of a WebSocket whose approver is killed with it open waits for the 
 
 test('an approver that hangs with a plan open loses the seat, and the plan waits for the next one (fault 26)', async () => {
   const own = openRig()
-  // A process of its own: nothing below the daemon may sit.
-  const source = `import { openDaemon } from ${JSON.stringify(new URL('../../src/daemon.ts', import.meta.url).href)}
-    await openDaemon({ paths: ${JSON.stringify(own.paths)}, limits: { heartbeatMs: 500 }, webPort: 0 })`
-  const options = [...process.execArgv, '--input-type=module', '-e', source]
-  const daemon = spawn(process.execPath, options, { env: own.env, stdio: ['ignore', 'ignore', 'inherit'] })
+  const daemon = await serveBriskly(own, 500, { web: true })
   try {
-    await until(() => existsSync(own.paths.web), 'the daemon')
     const seat = await openSeatTerminal(own)
     await seat.says('sit')
     const { link, create } = await proposing(own)

@@ -1,13 +1,12 @@
-import { spawn } from 'node:child_process'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import xterm from '@xterm/headless'
 import type { ShownPlan } from '../../src/approvals/contract.ts'
 import type { DaemonClient } from '../../src/front/client.ts'
 import { hunkHead, planHeading } from '../../src/front/lsp/plan-lines.ts'
 import { PACKAGE_ROOT } from '../../src/paths.ts'
 import type { Envelope } from '../../tools/outcome.ts'
+import { serveBriskly } from './brisk-daemon.ts'
 import { type Program, startProgram } from './program.ts'
 import { MAIN, openRig, type Rig, until } from './rig.ts'
 import { openSlimeEmacs, type SlimeEmacs } from './slime-emacs.ts'
@@ -152,7 +151,7 @@ export interface EmacsSceneOptions {
 export async function openEmacsScene(options: EmacsSceneOptions): Promise<EmacsScene> {
   const rig = openRig({ files: { 'orders.py': ORDERS, 'imago.toml': '', ...options.files } })
   if (options.heartbeatMs === undefined) await rig.serve()
-  else await serveWith(rig, options.heartbeatMs)
+  else await serveBriskly(rig, options.heartbeatMs)
   const { project: folder, paths } = rig
   const program = await startProgram({
     folder,
@@ -176,16 +175,6 @@ export async function openEmacsScene(options: EmacsSceneOptions): Promise<EmacsS
     },
   }
   return scene
-}
-
-/** In a process of its own, which ends with the rig: nothing below the daemon may sit. */
-async function serveWith(rig: Rig, heartbeatMs: number): Promise<void> {
-  const daemon = pathToFileURL(join(PACKAGE_ROOT, 'dist/src/daemon.js'))
-  const source = `import { openDaemon } from ${JSON.stringify(daemon.href)}
-    await openDaemon({ paths: ${JSON.stringify(rig.paths)}, limits: { heartbeatMs: ${heartbeatMs} } })`
-  const words = ['--input-type=module', '-e', source]
-  spawn(process.execPath, words, { env: rig.env, stdio: ['ignore', 'ignore', 'inherit'] })
-  await until(() => existsSync(rig.paths.socket), 'the daemon')
 }
 
 /** A plan as Emacs draws it, in lines. */
