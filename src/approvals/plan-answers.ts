@@ -54,7 +54,9 @@ export function misfitOf(plan: Plan, given: SeatAnswer, offered: readonly string
 export function didOf({ decision, choices = [] }: Pick<SeatAnswer, 'decision' | 'choices'>): string {
   if (decision !== 'choose') return DID[decision]
   if (areAllAccepted(choices)) return DID.approve
-  return areAllRefused(choices) ? 'refused every part of it' : DID.choose
+  if (areAllRefused(choices)) return 'refused every part of it'
+  const isPart = choices.some(choice => choice.decision === 'refuse')
+  return isPart ? DID.choose : 'approved it with another text'
 }
 
 const DID = {

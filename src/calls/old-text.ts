@@ -55,7 +55,7 @@ export async function runsOldText(
             ]
       return [
         ...old(others, `: load_file ${JSON.stringify(args)} loads ${loads}.`),
-        ...old(scripts, ' until started again: to load the file would run it a second time.'),
+        ...old(scripts, ' until started again: to load the file would run its top level a second time.'),
         ...old(supervised, ' until started again, which a reloader does by itself.'),
       ]
     })
@@ -87,40 +87,41 @@ const textOf = (bytes: Uint8Array | null) => Buffer.from(bytes ?? []).toString()
 const MOST_NAMES = 5
 
 /**
- * The top-level functions and classes of a Python text to which a change gives another text, or which it adds. Undefined
- * where it changes anything else, but for comments and empty lines, or none of them.
+ * The functions, classes and variables at the top level of a Python text to which a change gives another text, or which it
+ * adds. Undefined where it changes anything else, but for comments and empty lines, or none of them.
  */
 export function changedDefinitions(before: string, after: string): readonly string[] | undefined {
   const [old, now] = [definitionsOf(before), definitionsOf(after)]
-  if (old === undefined || now === undefined || old.rest !== now.rest) return undefined
-  if ([...old.texts.keys()].some(name => !now.texts.has(name))) return undefined
+  if (old.rest !== now.rest || [...old.texts.keys()].some(name => !now.texts.has(name))) return undefined
   const names = [...now.texts].flatMap(([name, text]) => (old.texts.get(name) === text ? [] : [name]))
   return names.length === 0 || names.length > MOST_NAMES ? undefined : names
 }
 
-/** The text of each definition at the top level, its decorators included, and all other code; undefined: a name has two. */
+const DEFINES =
+  /^(?:(?:async\s+)?(?:def|class)\s+|(?!(?:else|try|finally)\b)(?=[\p{L}\p{N}_]+\s*(?::[^=]*)?=(?!=)))([\p{L}_][\p{L}\p{N}_]*)/u
+
+/** The text of each name that the top level defines once, with its decorators; and all other code. */
 function definitionsOf(text: string) {
-  const texts = new Map<string, string>()
-  const rest: string[] = []
-  let decorators: string[] = []
-  let name: string | undefined
+  const statements: string[] = []
+  let isDecorated = false
   for (const line of text.split(/\r?\n/)) {
     if (line.trim() === '' || line.startsWith('#')) continue
-    const [, begun] = /^(?:async\s+)?(?:def|class)\s+([\p{L}_][\p{L}\p{N}_]*)/u.exec(line) ?? []
-    const isInside = /^[\s)\]}]/.test(line)
-    if (begun !== undefined) {
-      if (texts.has(begun)) return undefined
-      name = begun
-      texts.set(name, [...decorators, line].join('\n'))
-      decorators = []
-    } else if (decorators.length > 0 || line.startsWith('@')) {
-      decorators.push(line)
-      name = undefined
-    } else if (isInside && name !== undefined) texts.set(name, `${texts.get(name)}\n${line}`)
-    else {
-      rest.push(line)
-      name = undefined
-    }
+    // What is set in, or closes a bracket, belongs to the statement before; a decorator to the one after.
+    if (statements.length > 0 && (isDecorated || /^[\s)\]}]/.test(line)))
+      statements.push(`${statements.pop()}\n${line}`)
+    else statements.push(line)
+    isDecorated = line.startsWith('@') || (isDecorated && !DEFINES.test(line))
   }
+  const named = statements.map(statement => {
+    const first = statement.split('\n').find(line => DEFINES.test(line))
+    return { statement, name: DEFINES.exec(first ?? '')?.[1] }
+  })
+  const times = new Map<string | undefined, number>()
+  for (const { name } of named) times.set(name, (times.get(name) ?? 0) + 1)
+  const texts = new Map<string, string>()
+  const rest: string[] = []
+  for (const { name, statement } of named)
+    if (name !== undefined && times.get(name) === 1) texts.set(name, statement)
+    else rest.push(statement)
   return { texts, rest: rest.join('\n') }
 }

@@ -34,11 +34,11 @@ test('a program that has loaded the file is named with the call that loads the n
   await rig.imago(['attach', 'web'])
   assert.is(
     await noticeOf('shop.py', ['2', '3']),
-    'web still runs what it loaded before of shop.py: load_file {"path":"shop.py"} loads the file.',
+    'web still runs what it loaded before of shop.py: load_file {"path":"shop.py","names":["rate"]} loads rate.',
   )
   assert.match(
     (await noticeOf('web.py', ['import shop', 'import shop  # it sells'])) ?? '',
-    'web still runs what it loaded before of web.py until started again: to load the file would run it a second time.',
+    'web still runs what it loaded before of web.py until started again: to load the file would run its top level a second time.',
   )
   for (const file of ['other.py', 'notes.txt']) assert.is(await noticeOf(file, ['1', '2']), undefined)
   const loaded = await rig.imago(['call', 'load_file', 'path=shop.py'])
@@ -47,7 +47,7 @@ test('a program that has loaded the file is named with the call that loads the n
   const worker = await start('worker')
   await rig.imago(['attach', 'worker'])
   assert.is(
-    await noticeOf('shop.py', ['3', '4']),
+    await noticeOf('shop.py', ['rate = 3', 'rate = 4\nprint(rate)']),
     'web, worker still run what they loaded before of shop.py: load_file {"path":"shop.py","kernel":"web"} loads the file.',
   )
   for (const one of [web, worker]) one.signal('SIGKILL')
@@ -84,10 +84,13 @@ test('a change names the definitions that it changes, where it changes nothing e
   assert.equal(named('@cache', '@lru_cache'), ['price'])
   assert.equal(named('rate = 2', 'rate = 3\n\n    def of(self): ...'), ['Tax'])
   assert.equal(named('RATE', 'def fee(): ...\nRATE'), ['fee'])
-  assert.is(named('RATE = 1', 'RATE = 2'), undefined)
+  assert.equal(named('RATE = 1', 'RATE: int = 2'), ['RATE'])
+  assert.is(named('RATE = 1', 'RATE += 1'), undefined)
+  assert.is(named('RATE = 1', 'RATE = 1\nRATE = 2'), undefined)
   assert.is(named('class Tax:\n    rate = 2\n', ''), undefined)
   assert.is(named('# tax', '# taxes'), undefined)
   assert.is(named('class Tax', 'def price(): ...\nclass Tax'), undefined)
+  assert.is(named('return 1', 'return 1\n\nprint(2)'), undefined)
 })
 
 const FORKED = `import os, threading, shop
