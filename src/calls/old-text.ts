@@ -32,9 +32,14 @@ export async function runsOldText(
     const isSupervised = (name: string) =>
       kernels.some(one => one.name === name && groups.includes(one.group))
     const asked = files.map(async file => {
-      const loaded = await Promise.all(living.map(one => hasLoaded(one.kernel, file)))
-      const all = living.map(({ name }, at) => ({ name, as: loaded[at] }))
       const changed = changedDefinitions(textOf(file.before), textOf(file.after))
+      const loaded = async ({ kernel }: (typeof living)[number]) => {
+        const found = await loadedModule(kernel, file)
+        const isNew =
+          found && changed && (await runsAll(changed, { kernel, sources: options.sources, ...found }))
+        return isNew ? undefined : found?.as
+      }
+      const all = await Promise.all(living.map(async one => ({ name: one.name, as: await loaded(one) })))
       const namesOf = (fits: (name: string, as: LoadedAs) => boolean) =>
         all.flatMap(({ name, as }) => (as !== undefined && fits(name, as) ? [name] : []))
       const isRunAgain = (as: LoadedAs) => as === 'script' && changed === undefined
@@ -66,8 +71,13 @@ export async function runsOldText(
   }
 }
 
-/** As what that image has this file, by the names that it can have there; undefined where it has not. */
-async function hasLoaded(kernel: Kernel, { path, shown }: FileChange): Promise<LoadedAs | undefined> {
+interface LoadedModule {
+  readonly as: LoadedAs
+  readonly module: string
+}
+
+/** What that image has this file as, by the names that it can have there; undefined where it has not. */
+async function loadedModule(kernel: Kernel, { path, shown }: FileChange): Promise<LoadedModule | undefined> {
   if (!kernel.identity.abilities.has('symbols')) return undefined
   const parts = shown.replace(/(\/__init__)?\.py$/, '').split('/')
   const names = ['__main__', ...parts.map((_, from) => parts.slice(from).join('.'))]
@@ -76,9 +86,36 @@ async function hasLoaded(kernel: Kernel, { path, shown }: FileChange): Promise<L
     const looked = await kernel.look('symbols', query, { deadlineMs: LOOK_MS })
     return looked.type === 'found' && looked.value.file !== null && realpathSync(looked.value.file) === path
   })
-  const [isScript, ...modules] = await Promise.all(found.map(one => one.catch(() => false)))
-  if (modules.includes(true)) return 'module'
-  return isScript ? 'script' : undefined
+  const there = await Promise.all(found.map(one => one.catch(() => false)))
+  // Of a file that is both, the module is the one that others import.
+  const module = names.findLast((_, at) => there[at])
+  return module === undefined ? undefined : { as: module === '__main__' ? 'script' : 'module', module }
+}
+
+/** Whether each of these definitions is proved to be the one that the file has now, as after a change that was never loaded. */
+async function runsAll(
+  definitions: readonly string[],
+  {
+    kernel,
+    module,
+    as,
+    sources,
+  }: LoadedModule & { readonly kernel: Kernel } & Pick<Run['options'], 'sources'>,
+): Promise<boolean> {
+  const proved = definitions.map(async definition => {
+    const query = {
+      name: as === 'script' ? definition : `${module}.${definition}`,
+      max_length: 1,
+      contexts: false,
+    }
+    const looked = await kernel.look('definition', query, { deadlineMs: LOOK_MS })
+    const { running } = looked.type === 'found' ? looked.value : {}
+    if (running === undefined) return false
+    const asked = { running, identity: kernel.identity, kept: async () => null }
+    const proof = await sources.prove(asked)
+    return proof.source === 'proved' && proof.from === 'file'
+  })
+  return (await Promise.all(proved.map(one => one.catch(() => false)))).every(is => is)
 }
 
 const textOf = (bytes: Uint8Array | null) => Buffer.from(bytes ?? []).toString()

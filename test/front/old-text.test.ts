@@ -72,6 +72,8 @@ test('where functions alone have changed the notice names them, and its call doe
   const loaded = await rig.imago(['call', 'load_file', '{"path":"web.py","names":["price"]}'])
   assert.is(loaded.code, 0, loaded.stderr)
   assert.match((await rig.imago(['eval', 'price() + runs'])).stdout, /\b11\b/)
+  assert.match((await noticeOf('web.py', ['return 2', 'return 20'])) ?? '', 'loads tax.')
+  assert.is(await noticeOf('web.py', ['return 20', 'return 2']), undefined)
   program.signal('SIGKILL')
   await program.ended
 })
