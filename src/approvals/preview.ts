@@ -94,7 +94,10 @@ interface RepeatCounter {
   readonly size: number
 }
 
-/** The same thing is the same tool on the same files, or with the same arguments where there are none, for one caller. */
+/**
+ * The same thing is the same tool on the same files, or with the same arguments where there are none, for one caller; of
+ * what takes a change back, that change.
+ */
 export function openRepeated(): RepeatCounter {
   const times = new Map<string, number>()
   return {
@@ -113,9 +116,9 @@ export function openRepeated(): RepeatCounter {
   }
 }
 
-function keyOf({ tool, kernel, root, origin, changes, args }: Plan): string {
+function keyOf({ tool, kernel, root, origin, changes, args, undoes }: Plan): string {
   const paths = changes.map(({ path }) => path).sort()
-  return sha256(canonical([tool, kernel, root, origin, paths.length > 0 ? paths : [args]]))
+  return sha256(canonical([tool, kernel, root, origin, undoes ?? (paths.length > 0 ? paths : [args])]))
 }
 
 /**

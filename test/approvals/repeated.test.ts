@@ -129,3 +129,9 @@ test('what was asked longest ago is forgotten, so that memory is bounded (threat
   assert.is(repeated.size, 1_024)
   assert.equal([repeated.count(again), repeated.count(first)], [3, 1])
 })
+
+test('to take back another change of the same file is another thing', () => {
+  const repeated = openRepeated()
+  const undo = (change: string) => repeated.count({ ...somePlanOn('a.py'), undoes: change })
+  assert.equal([undo('plan-aaaaaaaa'), undo('plan-bbbbbbbb'), undo('plan-aaaaaaaa')], [1, 1, 2])
+})
