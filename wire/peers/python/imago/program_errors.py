@@ -506,9 +506,8 @@ def _given(name, at, args, named):
 def _worded(message, given):
     """The message that is logged, without running code of the program: what is no plain value is told by its type."""
     if type(given) is tuple and given:
-        given = tuple(one if type(one) in _PLAIN else '<%s>' % type_facts(one)['qualified'] for one in given)
         try:
-            message %= given
+            message %= tuple(one if type(one) in _PLAIN else '<%s>' % type_facts(one)['qualified'] for one in given)
         except Exception:
             # It is logged as it was written, too: with a mapping, or by mistake.
             pass
