@@ -3,9 +3,8 @@ import { messageOf } from '../../wire/errors.ts'
 import type { AnswerOutcome, SeatAnswer, ShownPlan } from '../approvals/contract.ts'
 import { asksText } from '../front/notify.ts'
 import type { Draft, DraftResult } from '../front/person-editor.ts'
-import { seatText } from '../front/seat/asker.ts'
 import type { OpenSeat, SeatTold } from '../front/seat/open-seat.ts'
-import { whyNot } from '../front/seat/plan-text.ts'
+import { seatText, whyNot } from '../front/seat/plan-text.ts'
 import {
   type EditSubject,
   type InForce,

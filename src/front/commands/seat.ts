@@ -5,11 +5,10 @@ import { findRoot } from '../../paths.ts'
 import { connectDaemon } from '../client.ts'
 import type { CommandInput } from '../command.ts'
 import type { SeatWanted } from '../protocol.ts'
-import { seatText } from '../seat/asker.ts'
 import { hasTerminal } from '../seat/at-terminal.ts'
 import { isYes, NoAnswer, openLineInput, printOwn } from '../seat/line-terminal.ts'
 import { openSeat } from '../seat/open-seat.ts'
-import { editorNotes } from '../seat/plan-text.ts'
+import { editorNotes, seatText } from '../seat/plan-text.ts'
 
 /**
  * `imago seat CODE`: takes a seat at this terminal for as long as it asks the person whether the editor that shows the code

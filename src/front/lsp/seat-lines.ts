@@ -1,5 +1,6 @@
 import { escapeLine } from '../../text/escape.ts'
 import type { SeatEvent } from '../protocol.ts'
+import { seatText } from '../seat/plan-text.ts'
 
 /** What a seat tells its editor; `left`, as the last, why it is over, or null where the editor left it. */
 export type SeatTold = SeatEvent | { readonly type: 'left'; readonly why: string | null }
@@ -13,7 +14,9 @@ export const seatInWords = <Told extends SeatTold>(told: Told): Told & { readonl
 function seatLine(told: SeatTold): string {
   switch (told.type) {
     case 'asked':
-      return `To let this editor sit, type in a terminal: imago seat ${told.code}, or say yes where somebody sits. The code holds for a minute.`
+      return told.seats.length === 0
+        ? `To let this editor sit, type in a terminal: imago seat ${told.code}. The code holds for a minute.`
+        : `Say yes within a minute to the seat with the code ${told.code}, where you sit: ${told.seats.map(seatText).join('; ')}`
     case 'seated':
       return `seated ${told.who}${told.trouble === null ? '' : `. ${told.trouble}`}`
     case 'left':

@@ -2,7 +2,7 @@ import { oneLine } from '../../../tools/text.ts'
 import type { SeatAnswer, ShownPlan } from '../../approvals/contract.ts'
 import { argumentsDraft, readArguments } from '../person-editor.ts'
 import type { Printer } from '../print.ts'
-import type { SeatRow, SeatWanted } from '../protocol.ts'
+import type { SeatWanted } from '../protocol.ts'
 import { askHunks } from './hunk-asker.ts'
 import {
   columnsOf,
@@ -18,7 +18,7 @@ import {
   showRows,
 } from './line-terminal.ts'
 import type { OpenSeat, SeatTold } from './open-seat.ts'
-import { editorNotes, KEY_WORDS, planText, whyNot } from './plan-text.ts'
+import { editorNotes, KEY_WORDS, planText, seatText, whyNot } from './plan-text.ts'
 
 interface AskerOptions extends Pick<LineTerminal, 'input' | 'terminal' | 'edit'> {
   readonly printer: Printer
@@ -161,10 +161,6 @@ class LineAsker implements Asker {
     }
   }
 }
-
-/** `seat-1, terminal /dev/pts/3 (process 4711), in /home/ada/shop, started with: imago` */
-export const seatText = ({ seat, who, command, root }: SeatRow): string =>
-  oneLine(`${seat}, ${who}, in ${root}${command === '' ? '' : `, started with: ${command}`}`)
 
 /** What the person does there to let another seat in. */
 export const HOW_TO_LET_IN =

@@ -1,7 +1,7 @@
 import { duration, oneLine } from '../../../tools/text.ts'
 import { INVISIBLE } from '../../../wire/invisible.ts'
 import type { AnswerOutcome, ShownPlan } from '../../approvals/contract.ts'
-import type { SeatWanted } from '../protocol.ts'
+import type { SeatRow, SeatWanted } from '../protocol.ts'
 
 /** A plan as it is printed: what it is, the whole of it, and how it can be answered. */
 export interface PlanText {
@@ -130,6 +130,10 @@ export function whyNot(taken: Exclude<AnswerOutcome, { type: 'taken' }>): string
       return taken satisfies never
   }
 }
+
+/** `seat-1, terminal /dev/pts/3 (process 4711), in /home/ada/shop, started with: imago` */
+export const seatText = ({ seat, who, command, root }: SeatRow): string =>
+  oneLine(`${seat}, ${who}, in ${root}${command === '' ? '' : `, started with: ${command}`}`)
 
 /** What a person is told of an editor that wants a seat, besides who it is. Names of others are in it. */
 export function editorNotes({ through }: Pick<SeatWanted, 'through'>): readonly string[] {
