@@ -1,6 +1,5 @@
 import { escapeLine } from '../../text/escape.ts'
 import type { SeatEvent } from '../protocol.ts'
-import { seatText } from '../seat/plan-text.ts'
 
 /** What a seat tells its editor; `left`, as the last, why it is over, or null where the editor left it. */
 export type SeatTold = SeatEvent | { readonly type: 'left'; readonly why: string | null }
@@ -16,7 +15,7 @@ function seatLine(told: SeatTold): string {
     case 'asked':
       return told.seats.length === 0
         ? `To let this editor sit, type in a terminal: imago seat ${told.code}. The code holds for a minute.`
-        : `Say yes within a minute to the seat with the code ${told.code}, where you sit: ${told.seats.map(seatText).join('; ')}`
+        : `Within a minute, say yes to the code ${told.code} in ${told.seats.map(({ root, who }) => `${root} (${who})`).join(', or in ')}.`
     case 'seated':
       return `seated ${told.who}${told.trouble === null ? '' : `. ${told.trouble}`}`
     case 'left':
