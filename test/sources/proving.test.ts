@@ -1,14 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  realpathSync,
-  rmSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { SYSTEM_CLOCK } from '../../src/clock.ts'
 import { NODE_DISK } from '../../src/files/disk.ts'
@@ -17,49 +8,36 @@ import { openSources } from '../../src/sources/sources.ts'
 import type { Definitions } from '../../tools/definition.ts'
 import type { Kernel } from '../../wire/kernel.ts'
 import { openCompiler } from '../../wire/kernels/compiler.ts'
-import { openCommits } from '../../wire/kernels/git-commits.ts'
 import { type CallsRig, openCallsRig, resultOf } from '../support/calls-rig.ts'
 import { assert, suite } from '../support/harness.ts'
+import { EDITED, MOVED, openProvingRig, PRICE, type ProvingRig } from '../support/proving-rig.ts'
 import { ownedPython } from '../support/real-kernels.ts'
 
 const test = suite('what is shown of a Python program is what runs', { limitMs: 60_000 })
 
-const folder = realpathSync(mkdtempSync(join(tmpdir(), 'imago-sources-')))
-const compiler = openCompiler()
 /** What edits replaced, by path, as a test says it. */
 const edits = new Map<string, { change: string; bytes: Uint8Array }[]>()
 
 /** What happens while a text is compiled. */
 let between: (() => Promise<void>) | undefined
 
+let proving: ProvingRig
+let folder: string
 let kernel: Kernel
 let rig: CallsRig
 
 test.before(async () => {
-  kernel = await ownedPython()
-  const sources = openSources({
-    compile: async request => {
-      const compiled = await compiler.compile(request)
-      await between?.()
-      return compiled
-    },
+  proving = await openProvingRig({
     replaced: path => edits.get(path) ?? [],
-    committed: openCommits(),
+    compiled: async () => between?.(),
   })
-  const kernels = { resolve: async () => ({ name: 'python', kernel }) }
-  rig = openCallsRig({ options: { kernels, sources, clock: SYSTEM_CLOCK, lookMs: 15_000 } })
-  await run(
-    `import sys, importlib; sys.path.insert(0, ${JSON.stringify(folder)}); sys.dont_write_bytecode = True`,
-  )
+  ;({ folder, kernel, rig } = proving)
 })
 
-test.after(async () => {
-  compiler.close()
-  await rig?.close()
-  rmSync(folder, { recursive: true, force: true })
-})
+test.after(() => proving?.close())
 
-const run = async (expr: string) => resultOf(await rig.run('eval_expr', { expr }))
+const run = (expr: string) => proving.run(expr)
+const defined: ProvingRig['defined'] = (symbol, args) => proving.defined(symbol, args)
 
 let made = 0
 
@@ -73,24 +51,10 @@ async function imported(text: string | Buffer) {
   return { name, path, write }
 }
 
-async function defined(symbol: string, args: object = {}) {
-  const { markdown, symbols } = resultOf(
-    await rig.run('symbol_definition', { symbols: [symbol], ...args }),
-  ) as unknown as Definitions
-  const [facts] = symbols
-  if (facts?.ok !== true) throw new Error(JSON.stringify(facts))
-  const source = /\n```python\n([\s\S]*?)\n```/.exec(markdown)?.[1] ?? null
-  return { ...facts, markdown, source }
-}
-
 const inspected = async (expr: string) => {
   const { callable } = resultOf(await rig.run('inspect', { expr })) as { callable: Record<string, unknown> }
   return callable
 }
-
-const PRICE = 'def price(order):\n    return order.total * 2\n'
-const MOVED = `import os\n\n\n${PRICE}`
-const EDITED = 'import os\n\n\ndef price(order):\n    return order.total * 3\n'
 
 test('a function of a file that is as it was is proved, and nothing is said', async () => {
   const { name } = await imported(PRICE)
@@ -411,6 +375,7 @@ sys.addaudithook(watch)`,
 
 test('an interpreter that is not the one of the process is never started', async () => {
   const bytes = Buffer.from(PRICE)
+  const compiler = openCompiler()
   const asked = {
     language: kernel.identity.language,
     pid: kernel.identity.pid,
@@ -422,6 +387,7 @@ test('an interpreter that is not the one of the process is never started', async
     const { type } = await compiler.compile({ ...asked, interpreter, bytes })
     assert.is(type, 'failed', interpreter)
   }
+  compiler.close()
 })
 
 const compiling = (limits: Parameters<typeof openCompiler>[0]) => {
@@ -642,100 +608,6 @@ test('frames of a file that is a pipe, huge, gone or in no known encoding show n
   assert.is(await shown(), null)
 })
 
-/** A repository with a file in it, which the image has imported; each text of the file is a commit. */
-async function committed(texts: readonly string[]) {
-  const name = `committed_${++made}`
-  const top = join(folder, name)
-  mkdirSync(top)
-  const git = (...args: string[]) => execFileSync('git', args, { cwd: top, env: GIT_ENV }).toString().trim()
-  git('init', '-q')
-  const path = join(top, `${name}.py`)
-  const write = (text: string) => writeFileSync(path, text)
-  const commits = texts.map(text => {
-    write(text)
-    git('add', '.')
-    git('commit', '-q', '-m', 'x')
-    return git('rev-parse', 'HEAD')
-  })
-  await run(`sys.path.insert(0, ${JSON.stringify(top)}); importlib.invalidate_caches()`)
-  return { name, top, path, write, git, commits }
-}
-
-const GIT_ENV = {
-  PATH: process.env.PATH,
-  HOME: '/nowhere',
-  GIT_CONFIG_GLOBAL: '/dev/null',
-  GIT_AUTHOR_NAME: 'a',
-  GIT_AUTHOR_EMAIL: 'a@b',
-  GIT_COMMITTER_NAME: 'a',
-  GIT_COMMITTER_EMAIL: 'a@b',
-}
-
-test('the text of one of the last commits is shown where it is what runs', async () => {
-  const { name, write, git, commits } = await committed(['# Old.\n', PRICE])
-  await run(`import ${name}`)
-  write(EDITED)
-  const { current, proof, source, markdown } = await defined(`${name}.price`)
-  assert.equal([current, source], [true, PRICE.trimEnd()])
-  assert.is(proof?.from, `commit ${commits[1]?.slice(0, 7)}`)
-  assert.match(markdown, `Shown is the text that runs, of commit ${commits[1]?.slice(0, 7)}.`)
-  git('commit', '-qam', 'x')
-  git('pack-refs', '--all')
-  assert.is((await defined(`${name}.price`)).proof?.from, `commit ${commits[1]?.slice(0, 7)}`)
-})
-
-test('a repository runs nothing for it, whatever it is configured to', async () => {
-  const { name, top, write, git } = await committed([PRICE])
-  await run(`import ${name}`)
-  const ran = join(folder, 'it-ran')
-  const script = join(top, 'script')
-  writeFileSync(script, `#!/bin/sh\ntouch ${ran}\n`, { mode: 0o700 })
-  for (const key of [
-    'core.fsmonitor',
-    'core.pager',
-    'diff.external',
-    'diff.x.textconv',
-    'gpg.program',
-    'core.sshCommand',
-    'filter.x.smudge',
-    'core.alternateRefsCommand',
-  ])
-    git('config', key, script)
-  git('config', 'log.showSignature', 'true')
-  git('config', 'core.hooksPath', top)
-  git('config', 'extensions.partialClone', 'origin')
-  git('config', 'remote.origin.url', `ext::${script}`)
-  writeFileSync(join(top, '.gitattributes'), '* filter=x diff=x\n')
-  write(EDITED)
-  assert.match((await defined(`${name}.price`)).proof?.from ?? '', /^commit /)
-  assert.not.ok(existsSync(ran))
-})
-
-test('a repository that is broken, or hangs, is as none', async () => {
-  const { name, top, write } = await committed([PRICE])
-  await run(`import ${name}`)
-  write(EDITED)
-  rmSync(join(top, '.git', 'HEAD'))
-  execFileSync('mkfifo', [join(top, '.git', 'HEAD')])
-  assert.is((await defined(`${name}.price`)).current, false)
-  rmSync(join(top, '.git', 'HEAD'))
-  writeFileSync(join(top, '.git', 'HEAD'), `${'1'.repeat(40)}\n`)
-  assert.is((await defined(`${name}.price`)).current, false)
-})
-
-test('a machine without git answers as well', async () => {
-  const { name, write } = await committed([PRICE])
-  await run(`import ${name}`)
-  write(EDITED)
-  const { PATH } = process.env
-  process.env.PATH = '/nowhere'
-  try {
-    assert.is((await defined(`${name}.price`)).current, false)
-  } finally {
-    process.env.PATH = PATH
-  }
-})
-
 test('what is begun anew while it is proved is told as it was looked at', async () => {
   const { name, write } = await imported(`${PRICE}# Old.\n`)
   await run(`import linecache; len(linecache.getlines(${name}.__file__))`)
@@ -770,6 +642,7 @@ test('an error that the program had in a file that had changed before shows the 
 
 test('an image that ends while its code is proved leaves an answer all the same', async () => {
   const other = await ownedPython()
+  const compiler = openCompiler()
   const path = join(folder, 'left_alone.py')
   writeFileSync(path, `${PRICE}# Of one that ends.\n`)
   const sources = openSources({
@@ -791,6 +664,7 @@ test('an image that ends while its code is proved leaves an answer all the same'
   const facts = symbols[0]?.ok === true ? symbols[0] : undefined
   assert.is(facts?.current, null)
   assert.match(facts?.proof?.because ?? '', /interpreter/)
+  compiler.close()
   await alone.close()
 })
 
