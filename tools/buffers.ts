@@ -113,6 +113,6 @@ async function textAt(path: string, { files, buffer }: ToolContext): Promise<Fou
 }
 
 function originWords({ editor, unsaved }: Origin): string {
-  if (editor === null) return 'no editor has it open; this is the file'
+  if (editor === null) return 'no editor offers it; this is the file'
   return `open in ${oneLine(editor)}${unsaved ? ', not saved' : ', as it is in the file'}`
 }

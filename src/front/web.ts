@@ -48,7 +48,7 @@ const PAGE_FOLDER = join(PACKAGE_ROOT, 'dist/src/page')
 
 /** A page runs no script and shows no picture but its own, and is shown in no other page. */
 const pageHeaders = (host: string) => ({
-  'content-security-policy': `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self' ws://${host}; img-src data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  'content-security-policy': `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self' ws://${host}; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
   'referrer-policy': 'no-referrer',

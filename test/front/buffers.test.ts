@@ -38,10 +38,10 @@ async function offered(path: string, words: RegExp): Promise<string> {
   return said
 }
 
-test('where no editor has it open, the file is read, and the answer says so', async () => {
+test('where no editor offers it, the file is read, and the answer says so', async () => {
   assert.match(
     await read('orders.py'),
-    /^no editor has it open; this is the file\norders\.py: [\s\S]*return order\n/,
+    /^no editor offers it; this is the file\norders\.py: [\s\S]*return order\n/,
   )
   assert.match(
     await look('search_in_buffer', { path: 'orders.py', text: 'FIXED' }),
@@ -68,7 +68,7 @@ test('what an editor has not saved is read and searched, and the answer names th
   )
   assert.ok((await look('read_file', { path: 'orders.py' })).endsWith(`\n${SAVED}`))
   await editor.notify('textDocument/didClose', { textDocument: { uri } })
-  await offered('orders.py', /^no editor has it open/)
+  await offered('orders.py', /^no editor offers it/)
 })
 
 test('line ends of the file are no difference, and a new file that is not saved yet is read', async () => {
@@ -89,7 +89,7 @@ test('an editor of another project offers nothing here', async () => {
   const theirs = await openEditor({ ...rig, folder: other.folder }, { roots: [other.project] })
   await theirs.open(at('orders.py'), { text: 'theirs = 1\n' })
   await theirs.request('imago/status')
-  assert.match(await read('orders.py'), /^no editor has it open/)
+  assert.match(await read('orders.py'), /^no editor offers it/)
   await theirs.close()
   await other.close()
 })
@@ -97,7 +97,7 @@ test('an editor of another project offers nothing here', async () => {
 test('an editor that hangs is passed over, and the file is read', async () => {
   writeFileSync(at('win.py'), 'c = 3\n')
   editor.server.kill('SIGSTOP')
-  assert.match(await read('win.py'), /^no editor has it open; this is the file\n[\s\S]*c = 3\n/)
+  assert.match(await read('win.py'), /^no editor offers it; this is the file\n[\s\S]*c = 3\n/)
   editor.server.kill('SIGCONT')
   await offered('win.py', /^open in imago lsp in Test, not saved\n[\s\S]*b = 2\n/)
 })

@@ -144,6 +144,8 @@ test('rows, what waits, a plan, a seat and a fault are told in the words that a 
   other.screen.close()
   await until(() => waits().length === 3, 'nobody to want a seat')
   const answer = { plan: row?.id, hash: plan.hash, decision: 'approve' }
+  const wrong = await editor.request<{ shown?: string }>('imago/answer', { ...answer, hash: 'x' })
+  assert.is(wrong.shown, 'The answer did not count: it was meant for another plan than the one that waits.')
   await editor.request('imago/answer', answer)
   assert.ok((await call).ok)
   await until(() => / It ended: ok\. To take it back: imago undo \w+/.test(rows()), 'its end')

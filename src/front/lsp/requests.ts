@@ -5,10 +5,12 @@ import { isRecord } from '../../../tools/record.ts'
 import { messageOf, WireError } from '../../../wire/errors.ts'
 import type { CallEvent } from '../../calls/contract.ts'
 import { refuseDebugger } from '../../debugger.ts'
+import { escapeLine } from '../../text/escape.ts'
 import type { DaemonClient } from '../client.ts'
 import { editorLanguage } from '../languages.ts'
 import type { Topic } from '../operations/operation.ts'
 import type { FailureData, Methods, SeatEvent } from '../protocol.ts'
+import { whyNot } from '../seat/plan-text.ts'
 import { shownAnswer } from '../shown-answer.ts'
 import type { SubscriptionEvent } from '../subscriptions.ts'
 import { withoutMargin } from './documents.ts'
@@ -81,6 +83,7 @@ export class Requests {
     if (name === 'sit') return this.#sit(project, client, params, signal)
     if (name === 'leave') return this.#seats.get(project)?.over.abort() ?? null
     if (name === 'plan' && params.shown) return planInWords(client, String(params.plan))
+    if (name === 'answer') return answerInWords(await client.request('answer', params as never))
     // The daemon says which operations there are, and checks what they take.
     return client.request(name as 'plan', params as never)
   }
@@ -345,6 +348,12 @@ function faultInWords(fault: unknown) {
     data: { code, ...(data as object | undefined), shown: next ? `${message} ${next}` : message },
   }
 }
+
+/** The same with a sentence where the answer did not count. */
+const answerInWords = (became: Methods['answer']['result']) =>
+  became.type === 'taken'
+    ? became
+    : { ...became, shown: escapeLine(`The answer did not count: ${whyNot(became)}`) }
 
 /** The plan with all that is said of it, and the hash of the same plan. */
 async function planInWords(client: DaemonClient, id: string) {
