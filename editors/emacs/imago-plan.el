@@ -18,6 +18,7 @@
 (defvar-local imago-plan--plan nil "The plan that is shown, as `imago/plan' tells it.")
 (defvar-local imago-plan--parts nil "Its parts, in order.")
 (defvar-local imago-plan--stage nil "One of choose, confirm, sent, over.")
+(defvar-local imago-plan--taken nil "Whether the answer of this Emacs was taken.")
 (defvar-local imago-plan--news nil "What is to be said above all else.")
 
 (defvar imago-plan-mode-map
@@ -71,11 +72,12 @@
         (unsaved (mapconcat #'buffer-name (imago-plan--unsaved) ", ")))
     (pcase imago-plan--stage
       ('sent "The answer is on its way · q leaves")
-      ('over "This plan waits no more; the choices below are those of this Emacs · q leaves")
+      ('over (if (imago-plan--done) "This plan is done, as it is shown below · q leaves"
+               "This plan waits no more; the choices below are those of this Emacs · q leaves"))
       (stage
        (concat
         (unless (string-empty-p unsaved)
-          (string-replace "%" "%%" (imago-line (format "! %s: unsaved, S saves · " unsaved))))
+          (string-replace "%" "%%" (imago-line (format "! %s: unsaved; S saves, and ends this plan · " unsaved))))
         (cond ((eq stage 'confirm) "y sends what is shown below · u goes back")
               (hunk "y take · r refuse · e edit · u undo · n p next, previous · C-u y all")
               (t "y take · r refuse")))))))
@@ -87,12 +89,12 @@
 (defun imago-plan--head (part)
   "The line above PART, with its decision."
   (let* ((choice (imago-part-choice part)) (reason (plist-get choice :reason))
-         (waits (memq imago-plan--stage '(choose confirm))))
+         (says (or (memq imago-plan--stage '(choose confirm)) (imago-plan--done))))
     (propertize
      (imago-line
       (concat "━ " (or (plist-get (imago-part-hunk part) :head) "the whole plan")
-              (if waits " · " " · chosen here: ")
-              (nth (if waits 1 2)
+              (if says " · " " · chosen here: ")
+              (nth (if says 1 2)
                    (assoc (plist-get choice :decision)
                           '(("accept" "✓ taken" "take") ("refuse" "✗ refused" "refuse")
                             ("edit" "✎ edited" "edit") (nil "undecided" "nothing"))))
@@ -103,24 +105,30 @@
   "Whether PART is refused."
   (equal (plist-get (imago-part-choice part) :decision) "refuse"))
 
+(defun imago-plan--edited (part)
+  "The text that was written in place of PART."
+  (plist-get (imago-part-choice part) :text))
+
 (defun imago-plan--draw ()
   "Draw the plan of this buffer from what is known of it."
-  (let ((inhibit-read-only t) (parts imago-plan--parts) (confirms (eq imago-plan--stage 'confirm)))
+  (let ((inhibit-read-only t) (parts imago-plan--parts))
     (erase-buffer)
     (when imago-plan--news (imago-plan--put "● %s" imago-plan--news))
-    (when confirms
+    (when (eq imago-plan--stage 'confirm)
       (imago-plan--put "What will be applied: %d of %d, as one change."
                        (length (seq-remove #'imago-plan--refused parts)) (length parts)))
     (seq-doseq (line (plist-get imago-plan--plan :heading)) (insert (imago-marked line) "\n"))
-    (dolist (part parts)
-      (let ((hunk (imago-part-hunk part)) (edited (plist-get (imago-part-choice part) :text))
-            (from (point)))
-        (insert (imago-plan--head part) "\n")
-        (cond (edited (imago-plan--side "-" (plist-get hunk :before)) (imago-plan--side "+" edited))
-              ((and confirms (imago-plan--refused part)))
-              (hunk (insert (imago-marked (plist-get hunk :diff)) "\n")))
-        (put-text-property from (point) 'imago-part part)))
+    (mapc #'imago-plan--put-part parts)
     (goto-char (point-min))))
+
+(defun imago-plan--put-part (part)
+  "Put PART as it has been decided."
+  (let ((hunk (imago-part-hunk part)) (edited (imago-plan--edited part)) (from (point)))
+    (insert (imago-plan--head part) "\n")
+    (cond (edited (imago-plan--side "-" (plist-get hunk :before)) (imago-plan--side "+" edited))
+          ((and (eq imago-plan--stage 'confirm) (imago-plan--refused part)))
+          (hunk (insert (imago-marked (plist-get hunk :diff)) "\n")))
+    (put-text-property from (point) 'imago-part part)))
 
 (defun imago-plan--side (mark text)
   "Put each line of TEXT behind MARK."
@@ -151,7 +159,7 @@
 (defun imago-plan-visit ()
   "Go to the line of the file that the hunk at point is about."
   (interactive)
-  (let ((hunk (or (imago-part-hunk (imago-plan--at)) (user-error "This plan has no hunks"))))
+  (let ((hunk (or (imago-part-hunk (imago-plan--at)) (imago-error "This plan has no hunks"))))
     (find-file-other-window (imago-file (plist-get hunk :shown) (imago-project)))
     (goto-char (point-min))
     (forward-line (1- (plist-get hunk :line)))))
@@ -164,7 +172,7 @@
 
 (defun imago-plan--choosing ()
   "Signal an error where nothing can be decided."
-  (unless (eq imago-plan--stage 'choose) (user-error "There is nothing to decide here now")))
+  (unless (eq imago-plan--stage 'choose) (imago-error "There is nothing to decide here now")))
 
 (defun imago-plan--decide (parts choice)
   "Write CHOICE down for PARTS; after the last one show what will be sent."
@@ -174,14 +182,13 @@
       (setf (imago-part-choice part) choice)
       (save-excursion
         (imago-plan--go part)
-        (delete-region (point) (line-end-position))
-        (insert (imago-plan--head part)))))
+        (delete-region (point) (next-single-property-change (point) 'imago-part nil (point-max)))
+        (imago-plan--put-part part))))
   (cond ((null (imago-plan--undecided))
          (setq imago-plan--stage 'confirm)
          (imago-plan--draw)
          ;; A key that was typed before this was shown does not send it.
          (discard-input))
-        ((plist-get choice :text) (imago-plan--draw) (imago-plan--go (car parts)))
         (choice (imago-plan--go (or (car (seq-remove #'imago-part-choice
                                                      (memq (car parts) imago-plan--parts)))
                                     (car (imago-plan--undecided)))))))
@@ -189,7 +196,8 @@
 (defun imago-plan--shown-p (part)
   "Whether the end of PART is on the screen; where it is not, read on."
   (let ((from (text-property-any (point-min) (point-max) 'imago-part part)))
-    (or (pos-visible-in-window-p
+    (or (null part)
+        (pos-visible-in-window-p
          (1- (next-single-property-change from 'imago-part nil (point-max))))
         (ignore (scroll-up-command)
                 (imago-say "there is more below: once more at its end")))))
@@ -202,9 +210,11 @@
   "Take the hunk at point, with ALL each undecided one; then send the answer."
   (interactive "P")
   (if (eq imago-plan--stage 'confirm) (imago-plan-send)
-    (let ((parts (imago-plan--meant all)))
+    (let* ((parts (imago-plan--meant all)) (edited (and parts (imago-plan--edited (car parts)))))
       (when (imago-plan--shown-p (car (last parts)))
-        (imago-plan--decide parts '(:decision "accept"))))))
+        (imago-plan--decide parts (if edited (imago-part-choice (car parts))
+                                    '(:decision "accept")))
+        (when edited (imago-say "your text is kept; u or r at it drops it"))))))
 
 (defun imago-plan-refuse (&optional all)
   "Refuse the hunk at point, with ALL each undecided one, and give a reason."
@@ -215,19 +225,20 @@
                                     :reason (unless (string-blank-p reason) reason)))))
 
 (defun imago-plan-undo ()
-  "Take the decision on the hunk at point back."
+  "Take the decision on the hunk at point back; or go back to the last hunk."
   (interactive)
   (let ((part (imago-plan--at)))
-    (when (eq imago-plan--stage 'confirm)
-      (setq imago-plan--stage 'choose)
+    (if (not (eq imago-plan--stage 'confirm)) (imago-plan--decide (list part) nil)
+      (setq imago-plan--stage 'choose part (car (last imago-plan--parts)))
       (imago-plan--draw))
-    (imago-plan--decide (list part) nil)
     (imago-plan--go part)))
 
 (defun imago-plan-save ()
-  "Save the unsaved text of files of this plan."
+  "Save the unsaved text of files of this plan, which is out of date then."
   (interactive)
-  (dolist (buffer (imago-plan--unsaved)) (with-current-buffer buffer (save-buffer)))
+  (dolist (buffer (imago-plan--unsaved))
+    (with-current-buffer buffer (save-buffer))
+    (imago-say "%s is saved; this plan is out of date: it has to be asked for again" buffer))
   (force-mode-line-update))
 
 ;;; Editing a hunk
@@ -249,9 +260,9 @@
   (interactive)
   (imago-plan--choosing)
   (let* ((plan (current-buffer)) (part (imago-plan--at))
-         (hunk (or (imago-part-hunk part) (user-error "This plan has no hunks to edit"))))
+         (hunk (or (imago-part-hunk part) (imago-error "This plan has no hunks to edit"))))
     (pop-to-buffer (generate-new-buffer "*imago edit*"))
-    (insert (string-replace "\r\n" "\n" (plist-get hunk :after)))
+    (insert (or (imago-plan--edited part) (string-replace "\r\n" "\n" (plist-get hunk :after))))
     (imago-plan-edit-mode)
     (setq imago-plan--edits (cons plan part))
     (goto-char (point-min))
@@ -265,7 +276,7 @@
     (unless (and (buffer-live-p plan)
                  (memq part (buffer-local-value 'imago-plan--parts plan))
                  (eq 'choose (buffer-local-value 'imago-plan--stage plan)))
-      (user-error "That plan waits no more: nothing was answered"))
+      (imago-error "That plan waits no more: nothing was answered"))
     (quit-window t)
     (pop-to-buffer plan)
     (imago-plan--decide (list part) (list :decision "edit" :text text))))
@@ -287,9 +298,8 @@
 (defun imago-plan-send ()
   "Send the decisions, once they have been shown."
   (interactive)
-  (unless (eq imago-plan--stage 'confirm) (user-error "There is nothing to send now"))
-  (let ((edited (last (seq-filter (lambda (part) (plist-get (imago-part-choice part) :text))
-                                  imago-plan--parts)))
+  (unless (eq imago-plan--stage 'confirm) (imago-error "There is nothing to send now"))
+  (let ((edited (last (seq-filter #'imago-plan--edited imago-plan--parts)))
         (buffer (current-buffer)))
     ;; The rest has been on the screen as it was taken.
     (when (or (null edited) (imago-plan--shown-p (car edited)))
@@ -299,23 +309,34 @@
                  `( :plan ,(plist-get imago-plan--plan :id) :hash ,(plist-get imago-plan--plan :hash)
                     ,@(imago-plan--answer))
                  (lambda (became)
-                   (unless (equal (plist-get became :type) "taken")
-                     (imago-plan--back buffer
-                                       (or (plist-get became :why) (plist-get became :type)))))
-                 (lambda (fault) (imago-plan--back buffer (plist-get fault :message)))))))
+                   (imago-plan--told buffer (unless (equal (plist-get became :type) "taken")
+                                              (or (plist-get became :why) (plist-get became :type)))))
+                 (lambda (fault) (imago-plan--told buffer (plist-get fault :message)))))))
 
-(defun imago-plan--back (buffer why)
-  "Say in BUFFER WHY its answer was not taken; it can be sent again."
+(defun imago-plan--told (buffer why)
+  "Note in BUFFER that its answer was taken; or WHY not, and it can be sent again."
   (when (buffer-live-p buffer)
     (with-current-buffer buffer
-      (when (eq imago-plan--stage 'sent)
-        (setq imago-plan--stage 'confirm imago-plan--news (format "It was not taken: %s" why))
-        (imago-plan--draw)))))
+      (setq imago-plan--taken (null why))
+      (when (and why (eq imago-plan--stage 'sent))
+        (setq imago-plan--stage 'confirm imago-plan--news (format "It was not taken: %s" why)))
+      (imago-plan--draw))))
 
-(defun imago-plan--ending (project)
-  "What became of this plan of PROJECT; nil while it waits."
-  (let ((row (alist-get (cons "approvals" (plist-get imago-plan--plan :id))
-                        (imago-project-rows project) nil nil #'equal)))
+(defun imago-plan--row ()
+  "The row of this plan."
+  (let ((project (cdr (assoc default-directory imago--projects))))
+    (and project (alist-get (cons "approvals" (plist-get imago-plan--plan :id))
+                            (imago-project-rows project) nil nil #'equal))))
+
+(defun imago-plan--done ()
+  "Whether this plan has ended as it was answered here."
+  (let ((row (imago-plan--row)))
+    (and imago-plan--taken (or (equal (plist-get row :outcome) "denied")
+                               (equal (plist-get (plist-get row :ended) :outcome) "ok")))))
+
+(defun imago-plan--ending ()
+  "What became of this plan; nil while it waits."
+  (let ((row (imago-plan--row)))
     (unless (plist-get row :waits) (or (plist-get row :shown) "This plan is not known any more."))))
 
 (defun imago-plan--update (project)
@@ -324,7 +345,7 @@
     (with-current-buffer buffer
       (let ((why (and (derived-mode-p 'imago-plan-mode)
                       (equal default-directory (imago-project-root project))
-                      (imago-plan--ending project))))
+                      (imago-plan--ending))))
         (when (and why (not (equal why imago-plan--news)))
           (setq imago-plan--stage 'over imago-plan--news why)
           (imago-plan--draw)
@@ -338,19 +359,30 @@
 
 ;;; What waits
 
-(defun imago-plan-open (project id &optional keys)
+(defun imago-plan-open (project id)
   "Show the plan ID of PROJECT; the first one takes a seat.
-The cursor stays where it is if the person has typed on meanwhile, since
-KEYS, a count of theirs, or since now."
-  (let ((keys (or keys num-input-keys)))
-    (imago-sit
-     project
-     (lambda ()
-       (imago-ask
-        project "plan" (list :plan id :shown t)
-        (lambda (plan)
-          (if (null (plist-get plan :body)) (imago-say "%s waits no more" id)
-            (imago-plan--show project (append (list :id id) plan) (= keys num-input-keys)))))))))
+The cursor stays where it is unless the person has asked for it and typed
+nothing since."
+  (imago-sit
+   project
+   (lambda ()
+     (imago-ask
+      project "plan" (list :plan id :shown t)
+      (lambda (plan)
+        (if (null (plist-get plan :body)) (imago-say "%s waits no more" id)
+          (imago-plan--show project (append (list :id id) plan)
+                            (eql num-input-keys (imago-project-keys project))))
+        (setf (imago-project-keys project) nil))))))
+
+(defun imago-plan--await (project ask)
+  "Call ASK, and wait for the plan of PROJECT that it brings, some seconds at most."
+  (setf (imago-project-keys project) num-input-keys)
+  (funcall ask)
+  (condition-case nil
+      (with-timeout (5)
+        (while (and (imago-project-keys project) (not (imago-project-asked project)))
+          (accept-process-output nil 0.1)))
+    (quit (setf (imago-project-keys project) nil))))
 
 (defun imago-plan--show (project plan select)
   "Show PLAN of PROJECT, and go there where SELECT is true."
@@ -360,10 +392,13 @@ KEYS, a count of theirs, or since now."
       (imago-plan-mode)
       (setq default-directory (imago-project-root project)
             imago-plan--plan plan imago-plan--stage 'choose imago-plan--news nil
+            imago-plan--taken nil
             imago-plan--parts (mapcar (lambda (hunk) (make-imago-part :hunk hunk))
                                       (or (append (plist-get plan :hunks) nil) '(nil)))))
     (imago-plan--draw)
-    (if (and select (not (input-pending-p))) (pop-to-buffer (current-buffer))
+    (if select (progn (pop-to-buffer (current-buffer))
+                      ;; Keys that were typed before it was there are for nothing in it.
+                      (discard-input))
       (display-buffer (current-buffer))
       (imago-say "the plan is in the buffer %s" (buffer-name)))))
 
@@ -373,7 +408,9 @@ KEYS, a count of theirs, or since now."
   (let* ((project (imago-project))
          (row (imago-choose "Plan" "No plan waits" (imago-waiting project "approvals"))))
     ;; What waits for somebody to sit is a plan then.
-    (if (plist-get row :id) (imago-plan-open project (plist-get row :id)) (imago-sit project))))
+    (if (plist-get row :id)
+        (imago-plan--await project (lambda () (imago-plan-open project (plist-get row :id))))
+      (imago-sit project))))
 
 ;;; Undo
 
@@ -388,10 +425,13 @@ KEYS, a count of theirs, or since now."
                                 (and (name row) (not (equal (plist-get row :tool) "undo_change")))))
                   (lambda (row) (format "%s %s" (name row) (plist-get row :title))))))))
   (let ((project (imago-project)))
-    (setf (imago-project-keys project) num-input-keys)
-    (imago-ask project "call" `( :tool "undo_change" :args (:change ,change) :shown t :follow t)
-               (lambda (envelope)
-                 (imago-say "%s" (car (split-string (plist-get envelope :shown) "\n")))))))
+    (imago-plan--await
+     project
+     (lambda ()
+       (imago-ask project "call" `( :tool "undo_change" :args (:change ,change) :shown t :follow t)
+                  (lambda (envelope)
+                    (setf (imago-project-keys project) nil)
+                    (imago-say "%s" (car (split-string (plist-get envelope :shown) "\n")))))))))
 
 (provide 'imago-plan)
 ;;; imago-plan.el ends here

@@ -48,7 +48,7 @@ Without a seat, here or elsewhere, what needs a person is refused."
   rows         ; ((TOPIC . KEY) . PLIST), the last to change first
   (waits "")   ; what waits, in words
   seat asked   ; what was told of the seat that it has, and of one that it asked for
-  keys)        ; as of `imago-plan-open', when the person asked for a change
+  keys)        ; how many had been typed, while a plan is on its way that the person asked for
 
 (defvar imago--projects nil "Those with a connection, by root.")
 
@@ -76,10 +76,15 @@ Without a seat, here or elsewhere, what needs a person is refused."
   "Say TEXT, a format of ARGS, in the echo area."
   (message "%s" (concat "imago: " (imago-line (apply #'format text args)))))
 
+(defun imago-error (text &rest args)
+  "Signal TEXT, a format of ARGS, as an error of the person's."
+  ;; From a function, for *Messages* names the form that signals.
+  (user-error "%s" (imago-line (apply #'format text args))))
+
 (defun imago-file (name project)
   "Return the path of the file NAME of PROJECT, never of another machine."
   (let ((path (expand-file-name name (imago-project-root project))))
-    (if (file-remote-p path) (user-error "%s is not of this machine" path) path)))
+    (if (file-remote-p path) (imago-error "%s is not of this machine" path) path)))
 
 ;;; The connection
 
@@ -93,7 +98,7 @@ Without a seat, here or elsewhere, what needs a person is refused."
 (defun imago--root ()
   "The root of the project of this buffer."
   (when (file-remote-p default-directory)
-    (user-error "Imago sees programs of this machine alone"))
+    (imago-error "Imago sees programs of this machine alone"))
   (expand-file-name (or (locate-dominating-file default-directory "imago.toml")
                         (let ((project (project-current))) (and project (project-root project)))
                         default-directory)))
@@ -152,7 +157,10 @@ Without a seat, here or elsewhere, what needs a person is refused."
 DONE is given the result, FAILED the fault; without it, that is said."
   (jsonrpc-async-request (imago-project-connection project) (intern (concat "imago/" name))
                          (or params (make-hash-table)) :timeout nil
-                         :success-fn (or done #'ignore) :error-fn (or failed #'imago--fault)))
+                         :success-fn (or done #'ignore)
+                         :error-fn (or failed (lambda (fault)
+                                                (setf (imago-project-keys project) nil)
+                                                (imago--fault fault)))))
 
 (defun imago-call (project tool args done)
   "Have PROJECT run TOOL with ARGS; DONE is given its envelope."
@@ -168,10 +176,15 @@ DONE is given the result, FAILED the fault; without it, that is said."
          (setf (alist-get key (imago-project-rows project) nil 'remove #'equal) nil)
          (when (plist-get row :value)
            (push (cons key (plist-get row :value)) (imago-project-rows project))))))
-    ('imago/waits (setf (imago-project-waits project) (plist-get params :text)))
+    ('imago/waits
+     (let ((text (plist-get params :text)))
+       (when (and (string-search "seat" text)
+                  (not (string-search "seat" (imago-project-waits project))))
+         (imago-say "%s: M-x imago-admit" text))
+       (setf (imago-project-waits project) text)))
     ;; A call waits that the person has asked for here.
     ('imago/event (when (plist-get params :plan)
-                    (imago-plan-open project (plist-get params :plan) (imago-project-keys project))))
+                    (imago-plan-open project (plist-get params :plan))))
     ('imago/seat
      (let ((code (plist-get params :code)))
        (setf (imago-project-seat project) (and (equal (plist-get params :type) "seated") params)
@@ -209,7 +222,7 @@ Where there is one alone it is that, and without any the error NONE."
         (cdr (assoc (completing-read (format-prompt prompt (caar labels)) labels nil t nil nil
                                      (caar labels))
                     labels))
-      (or (car rows) (user-error "%s" none)))))
+      (or (car rows) (imago-error "%s" none)))))
 
 ;;; The seat and the sign
 
@@ -223,7 +236,7 @@ With ALONE, it takes none where somebody sits, and does not say so."
     (imago-ask project "sit" (and alone '(:alone t))
                (lambda (_) (when done (funcall done)))
                (lambda (fault)
-                 (setf (imago-project-asked project) nil)
+                 (setf (imago-project-asked project) nil (imago-project-keys project) nil)
                  (unless (and alone
                               (equal (plist-get (plist-get fault :data) :code) "seat_taken"))
                    (imago--fault fault))
@@ -240,7 +253,7 @@ With ALONE, it takes none where somebody sits, and does not say so."
   "Let the others who ask sit in this project too, or not, one after the other."
   (interactive)
   (let ((project (imago-project)))
-    (dolist (row (or (imago-waiting project "seats") (user-error "Nobody asks for a seat")))
+    (dolist (row (or (imago-waiting project "seats") (imago-error "Nobody asks for a seat")))
       (let ((admits (yes-or-no-p (concat (imago-line (plist-get row :shown)) ".  Let it sit? "))))
         (imago-ask project "admit"
                    (list :wanted (plist-get row :id) :admit (if admits t :json-false)))))))
@@ -258,15 +271,18 @@ With ALONE, it takes none where somebody sits, and does not say so."
 
 ;;; The mode
 
-(defun imago--unless-slime (command)
-  "COMMAND, where SLIME and SLY leave its key to us."
-  (unless (or (bound-and-true-p slime-mode) (bound-and-true-p sly-mode)) command))
+(defun imago--where-of-use (command)
+  "COMMAND, where the project has a program and SLIME and SLY leave its key to us."
+  (let ((project (cdr (assoc (ignore-errors (imago--root)) imago--projects))))
+    (and project (imago-rows project "kernels")
+         (not (or (bound-and-true-p slime-mode) (bound-and-true-p sly-mode)))
+         command)))
 
 (defvar imago-mode-map
   (let ((map (make-sparse-keymap)))
     (pcase-dolist (`(,key . ,command) '(("\C-c\C-c" . imago-evaluate-defun)
                                         ("\C-x\C-e" . imago-evaluate-last)))
-      (define-key map key `(menu-item "" ,command :filter imago--unless-slime)))
+      (define-key map key `(menu-item "" ,command :filter imago--where-of-use)))
     map)
   "Keys for the code of a program.")
 
