@@ -19,14 +19,14 @@
 (defvar-local imago-plan--parts nil "Its parts, in order.")
 (defvar-local imago-plan--stage nil "One of choose, confirm, sent, over.")
 (defvar-local imago-plan--taken nil "Whether the answer of this Emacs was taken.")
+(defvar-local imago-plan--row nil "Its row, once it has ended.")
 (defvar-local imago-plan--news nil "What is to be said above all else.")
 
 (defvar imago-plan-mode-map
   (let ((map (make-sparse-keymap)))
     (pcase-dolist (`(,key . ,command)
-                   '(("n" . imago-plan-next) ("p" . imago-plan-previous)
-                     ("a" . imago-plan-accept) ("y" . imago-plan-accept)
-                     ("r" . imago-plan-refuse) ("e" . imago-plan-edit)
+                   '(("n" . imago-plan-next) ("p" . imago-plan-previous) ("a" . imago-plan-accept)
+                     ("y" . imago-plan-accept) ("r" . imago-plan-refuse) ("e" . imago-plan-edit)
                      ("u" . imago-plan-undo) ("S" . imago-plan-save)
                      ("\C-c\C-c" . imago-plan-send) ("\r" . imago-plan-visit)))
       (define-key map key command))
@@ -46,13 +46,11 @@
   (setq-local font-lock-defaults '(imago-plan--faces t)
               ;; Nothing of a line is beyond the edge or on the other side of the
               ;; window, and a row that a long line is broken into is none of ours.
-              truncate-lines nil
-              truncate-partial-width-windows nil
-              bidi-paragraph-direction 'left-to-right
-              wrap-prefix "┃ "
+              truncate-lines nil truncate-partial-width-windows nil
+              bidi-paragraph-direction 'left-to-right wrap-prefix "┃ "
               header-line-format '(:eval (imago-plan--keys))))
 
-;;; Drawing
+;;; Drawing and moving
 
 (defun imago-plan--visiting ()
   "The buffers that visit files of this plan."
@@ -68,8 +66,7 @@
 
 (defun imago-plan--keys ()
   "The header line: the files with unsaved text, and the keys of this stage."
-  (let ((hunk (imago-part-hunk (car imago-plan--parts)))
-        (unsaved (mapconcat #'buffer-name (imago-plan--unsaved) ", ")))
+  (let ((unsaved (mapconcat #'buffer-name (imago-plan--unsaved) ", ")))
     (pcase imago-plan--stage
       ('sent "The answer is on its way · q leaves")
       ('over (if (imago-plan--done) "This plan is done, as it is shown below · q leaves"
@@ -77,14 +74,12 @@
       (stage
        (concat
         (unless (string-empty-p unsaved)
-          (string-replace "%" "%%" (imago-line (format "! %s: unsaved; S saves, and ends this plan · " unsaved))))
+          (string-replace "%" "%%" (concat "! " (imago-line unsaved)
+                                           ": unsaved; S saves, and ends this plan · ")))
         (cond ((eq stage 'confirm) "y sends what is shown below · u goes back")
-              (hunk "y take · r refuse · e edit · u undo · n p next, previous · C-u y all")
+              ((imago-part-hunk (car imago-plan--parts))
+               "y take · r refuse · e edit · u undo · n p next, previous · C-u y all")
               (t "y take · r refuse")))))))
-
-(defun imago-plan--put (text &rest args)
-  "Put TEXT, a format of ARGS, as one line of ours."
-  (insert (imago-line (apply #'format text args)) "\n"))
 
 (defun imago-plan--head (part)
   "The line above PART, with its decision."
@@ -113,10 +108,10 @@
   "Draw the plan of this buffer from what is known of it."
   (let ((inhibit-read-only t) (parts imago-plan--parts))
     (erase-buffer)
-    (when imago-plan--news (imago-plan--put "● %s" imago-plan--news))
+    (when imago-plan--news (insert "● " (imago-line imago-plan--news) "\n"))
     (when (eq imago-plan--stage 'confirm)
-      (imago-plan--put "What will be applied: %d of %d, as one change."
-                       (length (seq-remove #'imago-plan--refused parts)) (length parts)))
+      (insert (format "What will be applied: %d of %d, as one change.\n"
+                      (length (seq-remove #'imago-plan--refused parts)) (length parts))))
     (seq-doseq (line (plist-get imago-plan--plan :heading)) (insert (imago-marked line) "\n"))
     (mapc #'imago-plan--put-part parts)
     (goto-char (point-min))))
@@ -135,8 +130,6 @@
   (unless (equal text "")
     (dolist (line (split-string (string-remove-suffix "\n" text) "\n"))
       (insert mark (imago-marked line) "\n"))))
-
-;;; Moving
 
 (defun imago-plan--at ()
   "The part that point is in; above all of them, the first."
@@ -166,9 +159,9 @@
 
 ;;; Deciding
 
-(defun imago-plan--undecided ()
-  "The undecided parts."
-  (seq-remove #'imago-part-choice imago-plan--parts))
+(defun imago-plan--undecided (&optional parts)
+  "The undecided of PARTS, or of all."
+  (seq-remove #'imago-part-choice (or parts imago-plan--parts)))
 
 (defun imago-plan--choosing ()
   "Signal an error where nothing can be decided."
@@ -189,9 +182,9 @@
          (imago-plan--draw)
          ;; A key that was typed before this was shown does not send it.
          (discard-input))
-        (choice (imago-plan--go (or (car (seq-remove #'imago-part-choice
-                                                     (memq (car parts) imago-plan--parts)))
-                                    (car (imago-plan--undecided)))))))
+        (choice (imago-plan--go
+                 (car (or (imago-plan--undecided (memq (car parts) imago-plan--parts))
+                          (imago-plan--undecided)))))))
 
 (defun imago-plan--shown-p (part)
   "Whether the end of PART is on the screen; where it is not, read on."
@@ -199,30 +192,26 @@
     (or (null part)
         (pos-visible-in-window-p
          (1- (next-single-property-change from 'imago-part nil (point-max))))
-        (ignore (scroll-up-command)
-                (imago-say "there is more below: once more at its end")))))
-
-(defun imago-plan--meant (all)
-  "The part that point is in; with ALL, each undecided one."
-  (if all (imago-plan--undecided) (list (imago-plan--at))))
+        (ignore (scroll-up-command) (imago-say "there is more below: once more at its end")))))
 
 (defun imago-plan-accept (&optional all)
   "Take the hunk at point, with ALL each undecided one; then send the answer."
   (interactive "P")
   (if (eq imago-plan--stage 'confirm) (imago-plan-send)
-    (let* ((parts (imago-plan--meant all)) (edited (and parts (imago-plan--edited (car parts)))))
+    (let* ((parts (if all (imago-plan--undecided) (list (imago-plan--at))))
+           (edit (and parts (imago-plan--edited (car parts)))))
       (when (imago-plan--shown-p (car (last parts)))
-        (imago-plan--decide parts (if edited (imago-part-choice (car parts))
-                                    '(:decision "accept")))
-        (when edited (imago-say "your text is kept; u or r at it drops it"))))))
+        (imago-plan--decide parts (if edit (imago-part-choice (car parts)) '(:decision "accept")))
+        (when edit (imago-say "your text is kept; u or r at it drops it"))))))
 
 (defun imago-plan-refuse (&optional all)
   "Refuse the hunk at point, with ALL each undecided one, and give a reason."
   (interactive "P")
   (imago-plan--choosing)
-  (let ((parts (imago-plan--meant all)) (reason (read-string "Reason (empty gives none): ")))
-    (imago-plan--decide parts (list :decision "refuse"
-                                    :reason (unless (string-blank-p reason) reason)))))
+  (let ((parts (if all (imago-plan--undecided) (list (imago-plan--at))))
+        (reason (read-string "Reason (empty gives none): ")))
+    (imago-plan--decide
+     parts (list :decision "refuse" :reason (unless (string-blank-p reason) reason)))))
 
 (defun imago-plan-undo ()
   "Take the decision on the hunk at point back; or go back to the last hunk."
@@ -249,8 +238,8 @@
 (define-derived-mode imago-plan-edit-mode fundamental-mode "Imago-Edit"
   "The text that is to be there in place of a hunk.
 \\{imago-plan-edit-mode-map}"
-  (setq-local bidi-display-reordering nil)
-  (setq-local glyphless-char-display (copy-sequence glyphless-char-display))
+  (setq-local bidi-display-reordering nil
+              glyphless-char-display (copy-sequence glyphless-char-display))
   (set-char-table-range glyphless-char-display '(#x200b . #x206f) 'hex-code))
 (define-key imago-plan-edit-mode-map "\C-c\C-c" #'imago-plan-edit-done)
 (define-key imago-plan-edit-mode-map "\C-c\C-k" #'kill-this-buffer)
@@ -273,8 +262,7 @@
   (interactive)
   (pcase-let ((`(,plan . ,part) imago-plan--edits)
               (text (buffer-substring-no-properties (point-min) (point-max))))
-    (unless (and (buffer-live-p plan)
-                 (memq part (buffer-local-value 'imago-plan--parts plan))
+    (unless (and (buffer-live-p plan) (memq part (buffer-local-value 'imago-plan--parts plan))
                  (eq 'choose (buffer-local-value 'imago-plan--stage plan)))
       (imago-error "That plan waits no more: nothing was answered"))
     (quit-window t)
@@ -286,31 +274,29 @@
 (defun imago-plan--answer ()
   "The decisions as `answer' takes them."
   (let* ((first (car imago-plan--parts)) (reason (plist-get (imago-part-choice first) :reason)))
-    (if (imago-part-hunk first)
-        (list :decision "choose"
-              :choices (vconcat (mapcar (lambda (part)
-                                          `( :hunk ,(plist-get (imago-part-hunk part) :number)
-                                             ,@(imago-part-choice part)))
-                                        imago-plan--parts)))
-      `( :decision ,(if (imago-plan--refused first) "deny" "approve")
-         ,@(and reason (list :reason reason))))))
+    (if (null (imago-part-hunk first))
+        `( :decision ,(if (imago-plan--refused first) "deny" "approve")
+           ,@(and reason (list :reason reason)))
+      (cl-flet ((told (part) `( :hunk ,(plist-get (imago-part-hunk part) :number)
+                                ,@(imago-part-choice part))))
+        (list :decision "choose" :choices (vconcat (mapcar #'told imago-plan--parts)))))))
 
 (defun imago-plan-send ()
   "Send the decisions, once they have been shown."
   (interactive)
   (unless (eq imago-plan--stage 'confirm) (imago-error "There is nothing to send now"))
-  (let ((edited (last (seq-filter #'imago-plan--edited imago-plan--parts)))
-        (buffer (current-buffer)))
+  (let ((buffer (current-buffer)))
     ;; The rest has been on the screen as it was taken.
-    (when (or (null edited) (imago-plan--shown-p (car edited)))
+    (when (imago-plan--shown-p (car (last (seq-filter #'imago-plan--edited imago-plan--parts))))
       (setq imago-plan--stage 'sent imago-plan--news "The answer was sent.")
       (imago-plan--draw)
       (imago-ask (imago-project) "answer"
                  `( :plan ,(plist-get imago-plan--plan :id) :hash ,(plist-get imago-plan--plan :hash)
                     ,@(imago-plan--answer))
                  (lambda (became)
-                   (imago-plan--told buffer (unless (equal (plist-get became :type) "taken")
-                                              (or (plist-get became :why) (plist-get became :type)))))
+                   (let ((type (plist-get became :type)))
+                     (imago-plan--told buffer (unless (equal type "taken")
+                                                (or (plist-get became :why) type)))))
                  (lambda (fault) (imago-plan--told buffer (plist-get fault :message)))))))
 
 (defun imago-plan--told (buffer why)
@@ -322,38 +308,28 @@
         (setq imago-plan--stage 'confirm imago-plan--news (format "It was not taken: %s" why)))
       (imago-plan--draw))))
 
-(defun imago-plan--row ()
-  "The row of this plan."
-  (let ((project (cdr (assoc default-directory imago--projects))))
-    (and project (alist-get (cons "approvals" (plist-get imago-plan--plan :id))
-                            (imago-project-rows project) nil nil #'equal))))
-
 (defun imago-plan--done ()
   "Whether this plan has ended as it was answered here."
-  (let ((row (imago-plan--row)))
-    (and imago-plan--taken (or (equal (plist-get row :outcome) "denied")
-                               (equal (plist-get (plist-get row :ended) :outcome) "ok")))))
-
-(defun imago-plan--ending ()
-  "What became of this plan; nil while it waits."
-  (let ((row (imago-plan--row)))
-    (unless (plist-get row :waits) (or (plist-get row :shown) "This plan is not known any more."))))
+  (and imago-plan--taken (or (equal (plist-get imago-plan--row :outcome) "denied")
+                             (equal (plist-get (plist-get imago-plan--row :ended) :outcome) "ok"))))
 
 (defun imago-plan--update (project)
   "Say in the plans of PROJECT what became of them, and read files again."
   (dolist (buffer (buffer-list))
     (with-current-buffer buffer
-      (let ((why (and (derived-mode-p 'imago-plan-mode)
-                      (equal default-directory (imago-project-root project))
-                      (imago-plan--ending))))
-        (when (and why (not (equal why imago-plan--news)))
-          (setq imago-plan--stage 'over imago-plan--news why)
-          (imago-plan--draw)
-          (dolist (other (imago-plan--visiting))
-            (with-current-buffer other
-              (unless (or (buffer-modified-p) (verify-visited-file-modtime)
-                          (not (file-exists-p buffer-file-name)))
-                (revert-buffer t t t)))))))))
+      (when (and (derived-mode-p 'imago-plan-mode)
+                 (equal default-directory (imago-project-root project)))
+        (let* ((row (alist-get (cons "approvals" (plist-get imago-plan--plan :id))
+                               (imago-project-rows project) nil nil #'equal))
+               (why (or (plist-get row :shown) "This plan is not known any more.")))
+          (unless (or (plist-get row :waits) (equal why imago-plan--news))
+            (setq imago-plan--stage 'over imago-plan--news why imago-plan--row row)
+            (imago-plan--draw)
+            (dolist (other (imago-plan--visiting))
+              (with-current-buffer other
+                (unless (or (buffer-modified-p) (verify-visited-file-modtime)
+                            (not (file-exists-p buffer-file-name)))
+                  (revert-buffer t t t))))))))))
 
 (add-hook 'imago-changed-hook #'imago-plan--update)
 
@@ -361,8 +337,7 @@
 
 (defun imago-plan-open (project id)
   "Show the plan ID of PROJECT; the first one takes a seat.
-The cursor stays where it is unless the person has asked for it and typed
-nothing since."
+Go there if the person has asked for it and typed nothing since."
   (imago-sit
    project
    (lambda ()
@@ -374,10 +349,9 @@ nothing since."
                             (eql num-input-keys (imago-project-keys project))))
         (setf (imago-project-keys project) nil))))))
 
-(defun imago-plan--await (project ask)
-  "Call ASK, and wait for the plan of PROJECT that it brings, some seconds at most."
+(defun imago-plan--await (project)
+  "Wait for the plan that PROJECT was asked for, some seconds at most."
   (setf (imago-project-keys project) num-input-keys)
-  (funcall ask)
   (condition-case nil
       (with-timeout (5)
         (while (and (imago-project-keys project) (not (imago-project-asked project)))
@@ -392,13 +366,10 @@ nothing since."
       (imago-plan-mode)
       (setq default-directory (imago-project-root project)
             imago-plan--plan plan imago-plan--stage 'choose imago-plan--news nil
-            imago-plan--taken nil
             imago-plan--parts (mapcar (lambda (hunk) (make-imago-part :hunk hunk))
                                       (or (append (plist-get plan :hunks) nil) '(nil)))))
     (imago-plan--draw)
-    (if select (progn (pop-to-buffer (current-buffer))
-                      ;; Keys that were typed before it was there are for nothing in it.
-                      (discard-input))
+    (if select (imago-select (current-buffer))
       (display-buffer (current-buffer))
       (imago-say "the plan is in the buffer %s" (buffer-name)))))
 
@@ -408,11 +379,9 @@ nothing since."
   (let* ((project (imago-project))
          (row (imago-choose "Plan" "No plan waits" (imago-waiting project "approvals"))))
     ;; What waits for somebody to sit is a plan then.
-    (if (plist-get row :id)
-        (imago-plan--await project (lambda () (imago-plan-open project (plist-get row :id))))
-      (imago-sit project))))
-
-;;; Undo
+    (if (null (plist-get row :id)) (imago-sit project)
+      (imago-plan-open project (plist-get row :id))
+      (imago-plan--await project))))
 
 (defun imago-undo (change)
   "Take CHANGE back by a plan of its own, which is shown."
@@ -425,13 +394,11 @@ nothing since."
                                 (and (name row) (not (equal (plist-get row :tool) "undo_change")))))
                   (lambda (row) (format "%s %s" (name row) (plist-get row :title))))))))
   (let ((project (imago-project)))
-    (imago-plan--await
-     project
-     (lambda ()
-       (imago-ask project "call" `( :tool "undo_change" :args (:change ,change) :shown t :follow t)
-                  (lambda (envelope)
-                    (setf (imago-project-keys project) nil)
-                    (imago-say "%s" (car (split-string (plist-get envelope :shown) "\n")))))))))
+    (imago-ask project "call" `( :tool "undo_change" :args (:change ,change) :shown t :follow t)
+               (lambda (envelope)
+                 (setf (imago-project-keys project) nil)
+                 (imago-say "%s" (car (split-string (plist-get envelope :shown) "\n")))))
+    (imago-plan--await project)))
 
 (provide 'imago-plan)
 ;;; imago-plan.el ends here

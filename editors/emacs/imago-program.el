@@ -23,7 +23,7 @@
   "Show ENVELOPE in the buffer NAME, and with MODE go there.
 There, g calls AGAIN, which looks again."
   (let ((root (imago--root)) (buffer (get-buffer-create name)))
-    (if mode (pop-to-buffer buffer) (display-buffer buffer))
+    (if mode (imago-select buffer) (display-buffer buffer))
     (set-buffer buffer)
     (funcall (or mode #'special-mode))
     (setq default-directory root)
@@ -31,9 +31,7 @@ There, g calls AGAIN, which looks again."
     (let ((inhibit-read-only t))
       (erase-buffer)
       (insert (imago-value--shown envelope))
-      (goto-char (point-min)))
-    ;; Keys that were typed before it was there are for nothing in it.
-    (when mode (discard-input))))
+      (goto-char (point-min)))))
 
 ;;; Evaluate
 
@@ -42,12 +40,12 @@ There, g calls AGAIN, which looks again."
 PLACE are arguments of `eval_expr' that say where it is."
   (interactive "sEvaluate: ")
   (let ((waits (called-interactively-p 'interactive)))
-    (imago-call (imago-project) "eval_expr" `(:expr ,code ,@place)
-                (lambda (envelope)
-                  (setq waits nil)
-                  (let ((text (imago-value--shown envelope)))
-                    (if (> (length text) 400) (imago-show "*imago result*" envelope)
-                      (message "%s" text)))))
+    (imago-ask (imago-project) "call" `(:tool "eval_expr" :args (:expr ,code ,@place) :shown t)
+               (lambda (envelope)
+                 (setq waits nil)
+                 (let ((text (imago-value--shown envelope)))
+                   (if (> (length text) 400) (imago-show "*imago result*" envelope)
+                     (message "%s" text)))))
     ;; M-x then tells of keys, and puts back the message that was there before, and no
     ;; later one.  Any key ends the wait.
     (while (and waits (sit-for 0.1)))))
@@ -74,7 +72,7 @@ PLACE are arguments of `eval_expr' that say where it is."
         (t (imago-evaluate-region (save-excursion (back-to-indentation) (point))
                                   (line-end-position)))))
 
-;;; Looks, which are waited for
+;;; Values
 
 (defun imago-program--look (tool args)
   "The envelope of TOOL with ARGS, which is waited for; its fault is an error."
@@ -84,11 +82,8 @@ PLACE are arguments of `eval_expr' that say where it is."
     (when fault
       (imago-error "%s %s" (plist-get fault :message)
                    (if (equal (plist-get fault :code) "needs_evaluation")
-                       "M-x imago-evaluate runs it."
-                     (or (plist-get fault :next) ""))))
+                       "M-x imago-evaluate runs it." (or (plist-get fault :next) ""))))
     envelope))
-
-;;; Values
 
 (defvar-local imago-value--past nil "The expressions that led here, the newest first.")
 
@@ -100,22 +95,21 @@ PLACE are arguments of `eval_expr' that say where it is."
 
 (defun imago-inspect (expr &optional past)
   "Look at EXPR without running anything; PAST is what was looked at before."
-  (interactive (let ((name (thing-at-point 'symbol)))
-                 (when (and name (eq (get-text-property 0 'face name) 'font-lock-keyword-face))
-                   (setq name nil))
-                 (list (read-string (format-prompt "Look at" name) nil nil
-                                    (and name (substring-no-properties name))))))
+  (interactive
+   ;; A keyword has no value.
+   (let ((name (unless (eq (get-text-property (point) 'face) 'font-lock-keyword-face)
+                 (thing-at-point 'symbol t))))
+     (list (read-string (format-prompt "Look at" name) nil nil name))))
   (let ((envelope (imago-program--look "inspect" (list :expr expr))))
     (imago-show "*imago value*" envelope #'imago-value-mode (lambda () (imago-inspect expr past)))
     (setq imago-value--past (cons expr past))
-    (let ((inhibit-read-only t))
-      (save-excursion
-        (seq-doseq (part (plist-get envelope :parts))
-          (when (plist-get part :expr) (imago-value--button part imago-value--past)))))))
+    (save-excursion
+      (seq-doseq (part (plist-get envelope :parts))
+        (when (plist-get part :expr) (imago-value--button part imago-value--past))))))
 
 (defun imago-value--button (part past)
   "Make the line of PART a button, or put one at the end; PAST led here."
-  (let ((label (imago-line (plist-get part :label)))
+  (let ((label (imago-line (plist-get part :label))) (inhibit-read-only t)
         (action (lambda (_) (imago-inspect (plist-get part :expr) past))))
     (if (re-search-forward (concat "^ *\\(" (regexp-quote label) "\\)$") nil t)
         (make-text-button (match-beginning 1) (match-end 1) 'action action)
@@ -140,9 +134,9 @@ PLACE are arguments of `eval_expr' that say where it is."
               compilation-message-face nil)
   ;; Without the keys of its minor mode, which compile.
   (compilation-setup t))
-(define-key imago-frames-mode-map "\r" #'imago-frames-visit)
-(define-key imago-frames-mode-map "n" #'next-error-no-select)
-(define-key imago-frames-mode-map "p" #'previous-error-no-select)
+(pcase-dolist (`(,key . ,command) '(("\r" . imago-frames-visit) ("n" . next-error-no-select)
+                                    ("p" . previous-error-no-select)))
+  (define-key imago-frames-mode-map key command))
 
 (defun imago-frames-visit ()
   "Go to the place of the frame at point; elsewhere, to that of the next one."

@@ -7,13 +7,9 @@
 
 ;;; Commentary:
 
-;; Imago lets an agent live inside a running program, and puts a person
-;; in front of each change.  This package speaks to `imago lsp', one
-;; process for each project.  The rows that it tells are all the state
-;; there is.
-;;
-;; A plan that waits is a sign in the mode line, and never more than
-;; that: M-x imago-plans shows it.
+;; Imago lets an agent live inside a running program, and puts a person in front of each change.
+;; This package speaks to `imago lsp', one process for each project, whose rows are all the
+;; state there is.  A plan that waits is a sign in the mode line: M-x imago-plans shows it.
 
 ;;; Code:
 
@@ -52,8 +48,7 @@ Without a seat, here or elsewhere, what needs a person is refused."
 
 (defvar imago--projects nil "Those with a connection, by root.")
 
-(defvar imago-changed-hook nil
-  "Run with a project after its rows or its seat have changed.")
+(defvar imago-changed-hook nil "Run with a project after its rows or its seat have changed.")
 
 ;;; A text from elsewhere
 
@@ -80,6 +75,11 @@ Without a seat, here or elsewhere, what needs a person is refused."
   "Signal TEXT, a format of ARGS, as an error of the person's."
   ;; From a function, for *Messages* names the form that signals.
   (user-error "%s" (imago-line (apply #'format text args))))
+
+(defun imago-select (buffer)
+  "Go to BUFFER; keys that were typed before it was there are for nothing in it."
+  (pop-to-buffer buffer)
+  (discard-input))
 
 (defun imago-file (name project)
   "Return the path of the file NAME of PROJECT, never of another machine."
@@ -112,8 +112,7 @@ Without a seat, here or elsewhere, what needs a person is refused."
   "Start `imago lsp' for the project in ROOT, without waiting for it."
   ;; Loaded late: it takes longer than all else of Emacs' start.
   (require 'jsonrpc)
-  (let* ((default-directory root)
-         (project (make-imago-project :root root)))
+  (let* ((default-directory root) (project (make-imago-project :root root)))
     (setf (imago-project-connection project)
           (apply
            #'make-instance 'jsonrpc-process-connection
@@ -148,8 +147,9 @@ Without a seat, here or elsewhere, what needs a person is refused."
   (setf (imago-project-rows project) nil)
   (imago--changed project))
 
-(defun imago--fault (fault)
-  "Tell the person of FAULT, and what can be done."
+(defun imago--fault (project fault)
+  "Tell the person of FAULT of PROJECT, and what can be done."
+  (setf (imago-project-keys project) nil)
   (imago-say "%s" (or (plist-get (plist-get fault :data) :shown) (plist-get fault :message))))
 
 (defun imago-ask (project name &optional params done failed)
@@ -158,13 +158,7 @@ DONE is given the result, FAILED the fault; without it, that is said."
   (jsonrpc-async-request (imago-project-connection project) (intern (concat "imago/" name))
                          (or params (make-hash-table)) :timeout nil
                          :success-fn (or done #'ignore)
-                         :error-fn (or failed (lambda (fault)
-                                                (setf (imago-project-keys project) nil)
-                                                (imago--fault fault)))))
-
-(defun imago-call (project tool args done)
-  "Have PROJECT run TOOL with ARGS; DONE is given its envelope."
-  (imago-ask project "call" (list :tool tool :args (or args (make-hash-table)) :shown t) done))
+                         :error-fn (or failed (lambda (fault) (imago--fault project fault)))))
 
 (defun imago--heard (project method params)
   "PROJECT has told METHOD with PARAMS."
@@ -200,8 +194,7 @@ DONE is given the result, FAILED the fault; without it, that is said."
                        (force-mode-line-update t))))
 
 (defun imago-rows (project topic &optional fit)
-  "Return the rows of TOPIC in PROJECT, the last to change first.
-All of them, or those of the function FIT."
+  "Return the rows of TOPIC in PROJECT, the last first, all or those of FIT."
   (cl-loop for ((of) . row) in (imago-project-rows project)
            when (and (equal of topic) (or (null fit) (funcall fit row))) collect row))
 
@@ -236,10 +229,9 @@ With ALONE, it takes none where somebody sits, and does not say so."
     (imago-ask project "sit" (and alone '(:alone t))
                (lambda (_) (when done (funcall done)))
                (lambda (fault)
-                 (setf (imago-project-asked project) nil (imago-project-keys project) nil)
-                 (unless (and alone
-                              (equal (plist-get (plist-get fault :data) :code) "seat_taken"))
-                   (imago--fault fault))
+                 (setf (imago-project-asked project) nil)
+                 (unless (and alone (equal (plist-get (plist-get fault :data) :code) "seat_taken"))
+                   (imago--fault project fault))
                  (imago--changed project)))))
 
 (defun imago--sit-where-seen (&rest _)
@@ -255,8 +247,7 @@ With ALONE, it takes none where somebody sits, and does not say so."
   (let ((project (imago-project)))
     (dolist (row (or (imago-waiting project "seats") (imago-error "Nobody asks for a seat")))
       (let ((admits (yes-or-no-p (concat (imago-line (plist-get row :shown)) ".  Let it sit? "))))
-        (imago-ask project "admit"
-                   (list :wanted (plist-get row :id) :admit (if admits t :json-false)))))))
+        (imago-ask project "admit" `(:wanted ,(plist-get row :id) :admit ,(or admits :json-false)))))))
 
 (defun imago-sign ()
   "What waits in all projects, for the mode line; an empty text where nothing does."
@@ -275,13 +266,12 @@ With ALONE, it takes none where somebody sits, and does not say so."
   "COMMAND, where the project has a program and SLIME and SLY leave its key to us."
   (let ((project (cdr (assoc (ignore-errors (imago--root)) imago--projects))))
     (and project (imago-rows project "kernels")
-         (not (or (bound-and-true-p slime-mode) (bound-and-true-p sly-mode)))
-         command)))
+         (not (or (bound-and-true-p slime-mode) (bound-and-true-p sly-mode))) command)))
 
 (defvar imago-mode-map
   (let ((map (make-sparse-keymap)))
-    (pcase-dolist (`(,key . ,command) '(("\C-c\C-c" . imago-evaluate-defun)
-                                        ("\C-x\C-e" . imago-evaluate-last)))
+    (pcase-dolist (`(,key . ,command)
+                   '(("\C-c\C-c" . imago-evaluate-defun) ("\C-x\C-e" . imago-evaluate-last)))
       (define-key map key `(menu-item "" ,command :filter imago--where-of-use)))
     map)
   "Keys for the code of a program.")

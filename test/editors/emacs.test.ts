@@ -27,6 +27,7 @@ sys.path.insert(0, '.')
 import tax
 LISP = '#("a" 0 1 (display "b")) (kill-emacs) \\x1b[31m'
 ORDER = {'id': 8, 'who': {'name': 'Ada'}}
+LONG = [str(n) * 40 for n in range(9)]
 def fail(key):
     return ORDER[key]`
 
@@ -189,6 +190,18 @@ test('a value is looked at, and its parts lead on', async () => {
   await emacs.shows('len 1')
   emacs.type('l')
   await emacs.shows('len 2')
+})
+
+test('a part that the text of a value has on a line is shown once, and leads on', async () => {
+  await emacs.visit('orders.py')
+  await emacs.eval('(progn (imago-inspect "LONG") t)')
+  const seven = '7'.repeat(40)
+  await emacs.shows(seven)
+  assert.is(await emacs.eval(`(how-many "${seven}" 1)`), '1')
+  await emacs.eval(`(progn (goto-char 1) (search-forward "${seven}") (backward-char) t)`)
+  emacs.type('\r')
+  await emacs.shows('str')
+  await emacs.until('(null (search-forward "8888" nil t))')
 })
 
 test('a look that code would have to answer says so, and a keyword is not offered', async () => {
