@@ -2,8 +2,7 @@
 
 ;;; Commentary:
 
-;; One plan is shown as a diff with a key for each decision, which the line above it names.
-;; After the last decision, what will be applied is shown once, and y or C-c C-c sends it.
+;; One plan is shown as a diff; after the last decision, what will be applied, before it is sent.
 
 ;;; Code:
 
@@ -22,17 +21,6 @@
 (defvar-local imago-plan--row nil "Its row, once it has ended.")
 (defvar-local imago-plan--news nil "What is to be said above all else.")
 
-(defvar imago-plan-mode-map
-  (let ((map (make-sparse-keymap)))
-    (pcase-dolist (`(,key . ,command)
-                   '(("n" . imago-plan-next) ("p" . imago-plan-previous) ("a" . imago-plan-accept)
-                     ("y" . imago-plan-accept) ("r" . imago-plan-refuse) ("e" . imago-plan-edit)
-                     ("u" . imago-plan-undo) ("S" . imago-plan-save)
-                     ("\C-c\C-c" . imago-plan-send) ("\r" . imago-plan-visit)))
-      (define-key map key command))
-    map)
-  "Keys for one plan.")
-
 (defconst imago-plan--faces
   '(("^\\(?:│ \\)?\\+.*" . 'diff-added) ("^\\(?:│ \\)?-.*" . 'diff-removed)
     ("^\\(?:│ \\)?@@.*" . 'diff-hunk-header) ("^[!●].*" . 'warning) ("^━.*" . 'bold))
@@ -49,6 +37,13 @@
               truncate-lines nil truncate-partial-width-windows nil
               bidi-paragraph-direction 'left-to-right wrap-prefix "┃ "
               header-line-format '(:eval (imago-plan--keys))))
+
+(pcase-dolist (`(,key . ,command)
+               '(("n" . imago-plan-next) ("p" . imago-plan-previous) ("a" . imago-plan-accept)
+                 ("y" . imago-plan-accept) ("r" . imago-plan-refuse) ("e" . imago-plan-edit)
+                 ("u" . imago-plan-undo) ("S" . imago-plan-save)
+                 ("\C-c\C-c" . imago-plan-send) ("\r" . imago-plan-visit)))
+  (define-key imago-plan-mode-map key command))
 
 ;;; Drawing and moving
 
@@ -285,27 +280,26 @@
   "Send the decisions, once they have been shown."
   (interactive)
   (unless (eq imago-plan--stage 'confirm) (imago-error "There is nothing to send now"))
-  (let ((buffer (current-buffer)))
-    ;; The rest has been on the screen as it was taken.
-    (when (imago-plan--shown-p (car (last (seq-filter #'imago-plan--edited imago-plan--parts))))
-      (setq imago-plan--stage 'sent imago-plan--news "The answer was sent.")
-      (imago-plan--draw)
+  ;; The rest has been on the screen as it was taken.
+  (when (imago-plan--shown-p (car (last (seq-filter #'imago-plan--edited imago-plan--parts))))
+    (setq imago-plan--stage 'sent imago-plan--news "The answer was sent.")
+    (imago-plan--draw)
+    (let ((told (apply-partially #'imago-plan--told (current-buffer))))
       (imago-ask (imago-project) "answer"
                  `( :plan ,(plist-get imago-plan--plan :id) :hash ,(plist-get imago-plan--plan :hash)
                     ,@(imago-plan--answer))
-                 (lambda (became)
-                   (let ((type (plist-get became :type)))
-                     (imago-plan--told buffer (unless (equal type "taken")
-                                                (or (plist-get became :why) type)))))
-                 (lambda (fault) (imago-plan--told buffer (plist-get fault :message)))))))
+                 told told))))
 
-(defun imago-plan--told (buffer why)
-  "Note in BUFFER that its answer was taken; or WHY not, and it can be sent again."
+(defun imago-plan--told (buffer became)
+  "Note in BUFFER what BECAME of its answer; one not taken can be sent again."
   (when (buffer-live-p buffer)
     (with-current-buffer buffer
-      (setq imago-plan--taken (null why))
-      (when (and why (eq imago-plan--stage 'sent))
-        (setq imago-plan--stage 'confirm imago-plan--news (format "It was not taken: %s" why)))
+      (setq imago-plan--taken (equal (plist-get became :type) "taken"))
+      (when (and (eq imago-plan--stage 'sent) (not imago-plan--taken))
+        (setq imago-plan--stage 'confirm
+              imago-plan--news (format "It was not taken: %s" (or (plist-get became :why)
+                                                                  (plist-get became :message)
+                                                                  (plist-get became :type)))))
       (imago-plan--draw))))
 
 (defun imago-plan--done ()
@@ -330,10 +324,7 @@
                 (unless (or (buffer-modified-p) (verify-visited-file-modtime)
                             (not (file-exists-p buffer-file-name)))
                   (revert-buffer t t t))))))))))
-
 (add-hook 'imago-changed-hook #'imago-plan--update)
-
-;;; What waits
 
 (defun imago-plan-open (project id)
   "Show the plan ID of PROJECT; the first one takes a seat.

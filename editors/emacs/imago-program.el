@@ -2,8 +2,7 @@
 
 ;;; Commentary:
 
-;; Evaluation, values, threads, errors, and the places of definitions.  The result of
-;; code is shown in the echo area, a long one in a buffer.  A look runs nothing.
+;; Evaluation, values, threads, errors, and the places of definitions.  A look runs nothing.
 
 ;;; Code:
 
@@ -22,16 +21,15 @@
 (defun imago-show (name envelope &optional mode again)
   "Show ENVELOPE in the buffer NAME, and with MODE go there.
 There, g calls AGAIN, which looks again."
-  (let ((root (imago--root)) (buffer (get-buffer-create name)))
+  (let ((root (imago--root)) (buffer (get-buffer-create name)) (inhibit-read-only t))
     (if mode (imago-select buffer) (display-buffer buffer))
     (set-buffer buffer)
     (funcall (or mode #'special-mode))
     (setq default-directory root)
     (when again (setq-local revert-buffer-function (lambda (&rest _) (funcall again))))
-    (let ((inhibit-read-only t))
-      (erase-buffer)
-      (insert (imago-value--shown envelope))
-      (goto-char (point-min)))))
+    (erase-buffer)
+    (insert (imago-value--shown envelope))
+    (goto-char (point-min))))
 
 ;;; Evaluate
 
@@ -46,8 +44,7 @@ PLACE are arguments of `eval_expr' that say where it is."
                  (let ((text (imago-value--shown envelope)))
                    (if (> (length text) 400) (imago-show "*imago result*" envelope)
                      (message "%s" text)))))
-    ;; M-x then tells of keys, and puts back the message that was there before, and no
-    ;; later one.  Any key ends the wait.
+    ;; M-x then tells of keys, and puts back the message before that.  Any key ends the wait.
     (while (and waits (sit-for 0.1)))))
 
 (defun imago-evaluate-region (from to)
@@ -76,8 +73,11 @@ PLACE are arguments of `eval_expr' that say where it is."
 
 (defun imago-program--look (tool args)
   "The envelope of TOOL with ARGS, which is waited for; its fault is an error."
-  (let* ((envelope (jsonrpc-request (imago-project-connection (imago-project)) 'imago/call
-                                    (list :tool tool :args args :shown t) :timeout 5))
+  (let* ((envelope (condition-case err
+                       (jsonrpc-request (imago-project-connection (imago-project)) 'imago/call
+                                        (list :tool tool :args args :shown t) :timeout 5)
+                     (jsonrpc-error
+                      (imago-error "%s" (alist-get 'jsonrpc-error-message (cddr err))))))
          (fault (plist-get envelope :error)))
     (when fault
       (imago-error "%s %s" (plist-get fault :message)
@@ -179,8 +179,8 @@ PLACE are arguments of `eval_expr' that say where it is."
          (of (plist-get row :of)))
     (imago-frames--show "*imago error*" "get_last_error"
                         `( :number ,(plist-get row :number)
-                           ,@(if of (list :process (plist-get of :pid))
-                               (list :kernel (plist-get row :kernel)))))))
+                           ,@(if of `(:process ,(plist-get of :pid))
+                               `(:kernel ,(plist-get row :kernel)))))))
 
 ;;; Definitions
 

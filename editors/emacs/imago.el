@@ -15,9 +15,7 @@
 
 (require 'cl-lib)
 
-(defgroup imago nil
-  "What runs in your programs, and what waits for an answer."
-  :group 'tools)
+(defgroup imago nil "What runs in your programs, and what waits for an answer." :group 'tools)
 
 (defcustom imago-command '("imago" "lsp")
   "The program that Emacs speaks to, and its arguments."
@@ -115,8 +113,7 @@ Without a seat, here or elsewhere, what needs a person is refused."
   (let* ((default-directory root) (project (make-imago-project :root root)))
     (setf (imago-project-connection project)
           (apply
-           #'make-instance 'jsonrpc-process-connection
-           :name "imago"
+           #'make-instance 'jsonrpc-process-connection :name "imago"
            :process (lambda ()
                       (make-process :name "imago" :command imago-command :connection-type 'pipe
                                     :coding 'utf-8-emacs-unix :noquery t
@@ -177,8 +174,7 @@ DONE is given the result, FAILED the fault; without it, that is said."
          (imago-say "%s: M-x imago-admit" text))
        (setf (imago-project-waits project) text)))
     ;; A call waits that the person has asked for here.
-    ('imago/event (when (plist-get params :plan)
-                    (imago-plan-open project (plist-get params :plan))))
+    ('imago/event (and (plist-get params :plan) (imago-plan-open project (plist-get params :plan))))
     ('imago/seat
      (let ((code (plist-get params :code)))
        (setf (imago-project-seat project) (and (equal (plist-get params :type) "seated") params)
@@ -189,9 +185,8 @@ DONE is given the result, FAILED the fault; without it, that is said."
 
 (defun imago--changed (project)
   "Draw the rows of PROJECT again, out of the filter of its process."
-  (run-at-time 0 nil (lambda ()
-                       (run-hook-with-args 'imago-changed-hook project)
-                       (force-mode-line-update t))))
+  (run-at-time 0 nil #'run-hook-with-args 'imago-changed-hook project)
+  (run-at-time 0 nil #'force-mode-line-update t))
 
 (defun imago-rows (project topic &optional fit)
   "Return the rows of TOPIC in PROJECT, the last first, all or those of FIT."
@@ -205,17 +200,15 @@ DONE is given the result, FAILED the fault; without it, that is said."
 (defun imago-choose (prompt none rows &optional label)
   "Ask with PROMPT which of ROWS is meant, each by its LABEL; the first by default.
 Where there is one alone it is that, and without any the error NONE."
-  (let ((labels (seq-map-indexed
-                 (lambda (row at)
-                   (cons (imago-line (format "%d %s" (1+ at) (if label (funcall label row)
-                                                               (plist-get row :shown))))
-                         row))
-                 rows)))
-    (if (cdr labels)
-        (cdr (assoc (completing-read (format-prompt prompt (caar labels)) labels nil t nil nil
-                                     (caar labels))
-                    labels))
-      (or (car rows) (imago-error "%s" none)))))
+  (let* ((label (or label (lambda (row) (plist-get row :shown))))
+         (labels (seq-map-indexed
+                  (lambda (row at)
+                    (cons (imago-line (format "%d %s" (1+ at) (funcall label row))) row))
+                  rows))
+         (first (caar labels)))
+    (if (null (cdr labels)) (or (car rows) (imago-error "%s" none))
+      (cdr (assoc (completing-read (format-prompt prompt first) labels nil t nil nil first)
+                  labels)))))
 
 ;;; The seat and the sign
 
@@ -247,7 +240,8 @@ With ALONE, it takes none where somebody sits, and does not say so."
   (let ((project (imago-project)))
     (dolist (row (or (imago-waiting project "seats") (imago-error "Nobody asks for a seat")))
       (let ((admits (yes-or-no-p (concat (imago-line (plist-get row :shown)) ".  Let it sit? "))))
-        (imago-ask project "admit" `(:wanted ,(plist-get row :id) :admit ,(or admits :json-false)))))))
+        (imago-ask project "admit"
+                   `(:wanted ,(plist-get row :id) :admit ,(or admits :json-false)))))))
 
 (defun imago-sign ()
   "What waits in all projects, for the mode line; an empty text where nothing does."
@@ -268,13 +262,10 @@ With ALONE, it takes none where somebody sits, and does not say so."
     (and project (imago-rows project "kernels")
          (not (or (bound-and-true-p slime-mode) (bound-and-true-p sly-mode))) command)))
 
-(defvar imago-mode-map
-  (let ((map (make-sparse-keymap)))
-    (pcase-dolist (`(,key . ,command)
-                   '(("\C-c\C-c" . imago-evaluate-defun) ("\C-x\C-e" . imago-evaluate-last)))
-      (define-key map key `(menu-item "" ,command :filter imago--where-of-use)))
-    map)
-  "Keys for the code of a program.")
+(defvar imago-mode-map (make-sparse-keymap) "Keys for the code of a program.")
+(pcase-dolist (`(,key . ,command)
+               '(("\C-c\C-c" . imago-evaluate-defun) ("\C-x\C-e" . imago-evaluate-last)))
+  (define-key imago-mode-map key `(menu-item "" ,command :filter imago--where-of-use)))
 
 ;;;###autoload
 (define-minor-mode imago-mode
@@ -283,14 +274,12 @@ With ALONE, it takes none where somebody sits, and does not say so."
   (if (not imago-mode) (remove-hook 'xref-backend-functions #'imago-xref-backend t)
     (add-hook 'xref-backend-functions #'imago-xref-backend nil t)
     ;; Opening a file does not wait for it.
-    (run-with-idle-timer 0.1 nil #'imago--meet (current-buffer))))
-
-(defun imago--meet (buffer)
-  "Connect the project of BUFFER, where there is one."
-  (when (buffer-live-p buffer)
-    (with-current-buffer buffer
-      (condition-case err (imago-project)
-        (error (imago-say "%s" (error-message-string err)))))))
+    (run-with-idle-timer 0.1 nil (lambda (buffer)
+                                   (when (buffer-live-p buffer)
+                                     (with-current-buffer buffer
+                                       (condition-case err (imago-project)
+                                         (error (imago-say "%s" (error-message-string err)))))))
+                         (current-buffer))))
 
 (defun imago--turn-on ()
   "Turn `imago-mode' on where it is of use."

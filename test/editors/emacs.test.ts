@@ -276,7 +276,8 @@ test('the change is taken back by a plan of its own', async () => {
 })
 
 /** The line that point is in. */
-const line = () => emacs.text('(buffer-substring-no-properties (line-beginning-position) (line-end-position))')
+const line = () =>
+  emacs.text('(buffer-substring-no-properties (line-beginning-position) (line-end-position))')
 
 test('an edit goes on to the next undecided hunk, and y at an edited hunk keeps it', async () => {
   await emacs.visit('orders.py')
