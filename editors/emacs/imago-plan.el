@@ -64,7 +64,7 @@
   (let ((unsaved (mapconcat #'buffer-name (imago-plan--unsaved) ", ")))
     (pcase imago-plan--stage
       ('sent "The answer is on its way · q leaves")
-      ('over (if (imago-plan--done) "This plan is done, as it is shown below · q leaves"
+      ('over (if (imago-plan--done) "What was chosen here is done, as shown below · q leaves"
                "This plan waits no more; the choices below are those of this Emacs · q leaves"))
       (stage
        (concat

@@ -72,7 +72,7 @@ test('a hunk is taken and one refused with a reason, and the file is read again'
   assert.match(JSON.stringify(await answer), /hunk 2.*keep it|keep it/)
   assert.is(scene.file(), ORDERS.replace('line3 = 3\n', 'line3 = 33\n'))
   await emacs.shows('It ended: ok.')
-  await emacs.heads(/^This plan is done, as it is shown below/)
+  await emacs.heads(/^What was chosen here is done, as shown below/)
   await emacs.shows(': odd · ✓ taken\n')
   await emacs.signed(0)
   await emacs.until(
@@ -376,6 +376,29 @@ test('a hunk is edited, and what was written is there once its end was on the sc
   emacs.type('y')
   await answer
   assert.match(scene.file(), /^line9 = 9 # nine\n{51}last = 1$/m)
+})
+
+test('C-g ends the wait for a plan, which then takes no window from the person', async () => {
+  await emacs.visit('orders.py')
+  const over = new AbortController()
+  const answer = scene.client.call({
+    tool: 'propose_file_edit',
+    args: { edits: [at(13, 'line13 = 0\n')] },
+    signal: over.signal,
+  })
+  await emacs.signed(1)
+  const { pid } = await scene.client.request('status', {})
+  process.kill(pid, 'SIGSTOP')
+  emacs.command('imago-plans')
+  await emacs.until('(imago-project-keys (imago-project))')
+  emacs.type('\u0007')
+  await emacs.until('(null (imago-project-keys (imago-project)))')
+  process.kill(pid, 'SIGCONT')
+  await emacs.echoes('imago: the plan is in the buffer *imago plan-')
+  assert.is(await emacs.eval('(buffer-name)'), '"orders.py"')
+  over.abort()
+  await answer.catch(() => {})
+  await emacs.signed(0)
 })
 
 test('a plan of 10,000 lines is drawn, and the daemon may restart under it', async () => {
