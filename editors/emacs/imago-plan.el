@@ -2,8 +2,7 @@
 
 ;;; Commentary:
 
-;; One plan is shown as a diff with a key for each decision, which the line above it names.
-;; After the last decision, what will be applied is shown once, and y or C-c C-c sends it.
+;; One plan is shown as a diff; after the last decision, what will be applied, before it is sent.
 
 ;;; Code:
 
@@ -18,19 +17,9 @@
 (defvar-local imago-plan--plan nil "The plan that is shown, as `imago/plan' tells it.")
 (defvar-local imago-plan--parts nil "Its parts, in order.")
 (defvar-local imago-plan--stage nil "One of choose, confirm, sent, over.")
+(defvar-local imago-plan--taken nil "Whether the answer of this Emacs was taken.")
+(defvar-local imago-plan--row nil "Its row, once it has ended.")
 (defvar-local imago-plan--news nil "What is to be said above all else.")
-
-(defvar imago-plan-mode-map
-  (let ((map (make-sparse-keymap)))
-    (pcase-dolist (`(,key . ,command)
-                   '(("n" . imago-plan-next) ("p" . imago-plan-previous)
-                     ("a" . imago-plan-accept) ("y" . imago-plan-accept)
-                     ("r" . imago-plan-refuse) ("e" . imago-plan-edit)
-                     ("u" . imago-plan-undo) ("S" . imago-plan-save)
-                     ("\C-c\C-c" . imago-plan-send) ("\r" . imago-plan-visit)))
-      (define-key map key command))
-    map)
-  "Keys for one plan.")
 
 (defconst imago-plan--faces
   '(("^\\(?:│ \\)?\\+.*" . 'diff-added) ("^\\(?:│ \\)?-.*" . 'diff-removed)
@@ -45,13 +34,18 @@
   (setq-local font-lock-defaults '(imago-plan--faces t)
               ;; Nothing of a line is beyond the edge or on the other side of the
               ;; window, and a row that a long line is broken into is none of ours.
-              truncate-lines nil
-              truncate-partial-width-windows nil
-              bidi-paragraph-direction 'left-to-right
-              wrap-prefix "┃ "
+              truncate-lines nil truncate-partial-width-windows nil
+              bidi-paragraph-direction 'left-to-right wrap-prefix "┃ "
               header-line-format '(:eval (imago-plan--keys))))
 
-;;; Drawing
+(pcase-dolist (`(,key . ,command)
+               '(("n" . imago-plan-next) ("p" . imago-plan-previous) ("a" . imago-plan-accept)
+                 ("y" . imago-plan-accept) ("r" . imago-plan-refuse) ("e" . imago-plan-edit)
+                 ("u" . imago-plan-undo) ("S" . imago-plan-save)
+                 ("\C-c\C-c" . imago-plan-send) ("\r" . imago-plan-visit)))
+  (define-key imago-plan-mode-map key command))
+
+;;; Drawing and moving
 
 (defun imago-plan--visiting ()
   "The buffers that visit files of this plan."
@@ -67,32 +61,30 @@
 
 (defun imago-plan--keys ()
   "The header line: the files with unsaved text, and the keys of this stage."
-  (let ((hunk (imago-part-hunk (car imago-plan--parts)))
-        (unsaved (mapconcat #'buffer-name (imago-plan--unsaved) ", ")))
+  (let ((unsaved (mapconcat #'buffer-name (imago-plan--unsaved) ", ")))
     (pcase imago-plan--stage
       ('sent "The answer is on its way · q leaves")
-      ('over "This plan waits no more; the choices below are those of this Emacs · q leaves")
+      ('over (if (imago-plan--done) "What was chosen here is done, as shown below · q leaves"
+               "This plan waits no more; the choices below are those of this Emacs · q leaves"))
       (stage
        (concat
         (unless (string-empty-p unsaved)
-          (string-replace "%" "%%" (imago-line (format "! %s: unsaved, S saves · " unsaved))))
+          (string-replace "%" "%%" (concat "! " (imago-line unsaved)
+                                           ": unsaved; S saves, and ends this plan · ")))
         (cond ((eq stage 'confirm) "y sends what is shown below · u goes back")
-              (hunk "y take · r refuse · e edit · u undo · n p next, previous · C-u y all")
+              ((imago-part-hunk (car imago-plan--parts))
+               "y take · r refuse · e edit · u undo · n p next, previous · C-u y all")
               (t "y take · r refuse")))))))
-
-(defun imago-plan--put (text &rest args)
-  "Put TEXT, a format of ARGS, as one line of ours."
-  (insert (imago-line (apply #'format text args)) "\n"))
 
 (defun imago-plan--head (part)
   "The line above PART, with its decision."
   (let* ((choice (imago-part-choice part)) (reason (plist-get choice :reason))
-         (waits (memq imago-plan--stage '(choose confirm))))
+         (says (or (memq imago-plan--stage '(choose confirm)) (imago-plan--done))))
     (propertize
      (imago-line
       (concat "━ " (or (plist-get (imago-part-hunk part) :head) "the whole plan")
-              (if waits " · " " · chosen here: ")
-              (nth (if waits 1 2)
+              (if says " · " " · chosen here: ")
+              (nth (if says 1 2)
                    (assoc (plist-get choice :decision)
                           '(("accept" "✓ taken" "take") ("refuse" "✗ refused" "refuse")
                             ("edit" "✎ edited" "edit") (nil "undecided" "nothing"))))
@@ -103,32 +95,36 @@
   "Whether PART is refused."
   (equal (plist-get (imago-part-choice part) :decision) "refuse"))
 
+(defun imago-plan--edited (part)
+  "The text that was written in place of PART."
+  (plist-get (imago-part-choice part) :text))
+
 (defun imago-plan--draw ()
   "Draw the plan of this buffer from what is known of it."
-  (let ((inhibit-read-only t) (parts imago-plan--parts) (confirms (eq imago-plan--stage 'confirm)))
+  (let ((inhibit-read-only t) (parts imago-plan--parts))
     (erase-buffer)
-    (when imago-plan--news (imago-plan--put "● %s" imago-plan--news))
-    (when confirms
-      (imago-plan--put "What will be applied: %d of %d, as one change."
-                       (length (seq-remove #'imago-plan--refused parts)) (length parts)))
+    (when imago-plan--news (insert "● " (imago-line imago-plan--news) "\n"))
+    (when (eq imago-plan--stage 'confirm)
+      (insert (format "What will be applied: %d of %d, as one change.\n"
+                      (length (seq-remove #'imago-plan--refused parts)) (length parts))))
     (seq-doseq (line (plist-get imago-plan--plan :heading)) (insert (imago-marked line) "\n"))
-    (dolist (part parts)
-      (let ((hunk (imago-part-hunk part)) (edited (plist-get (imago-part-choice part) :text))
-            (from (point)))
-        (insert (imago-plan--head part) "\n")
-        (cond (edited (imago-plan--side "-" (plist-get hunk :before)) (imago-plan--side "+" edited))
-              ((and confirms (imago-plan--refused part)))
-              (hunk (insert (imago-marked (plist-get hunk :diff)) "\n")))
-        (put-text-property from (point) 'imago-part part)))
+    (mapc #'imago-plan--put-part parts)
     (goto-char (point-min))))
+
+(defun imago-plan--put-part (part)
+  "Put PART as it has been decided."
+  (let ((hunk (imago-part-hunk part)) (edited (imago-plan--edited part)) (from (point)))
+    (insert (imago-plan--head part) "\n")
+    (cond (edited (imago-plan--side "-" (plist-get hunk :before)) (imago-plan--side "+" edited))
+          ((and (eq imago-plan--stage 'confirm) (imago-plan--refused part)))
+          (hunk (insert (imago-marked (plist-get hunk :diff)) "\n")))
+    (put-text-property from (point) 'imago-part part)))
 
 (defun imago-plan--side (mark text)
   "Put each line of TEXT behind MARK."
   (unless (equal text "")
     (dolist (line (split-string (string-remove-suffix "\n" text) "\n"))
       (insert mark (imago-marked line) "\n"))))
-
-;;; Moving
 
 (defun imago-plan--at ()
   "The part that point is in; above all of them, the first."
@@ -151,20 +147,20 @@
 (defun imago-plan-visit ()
   "Go to the line of the file that the hunk at point is about."
   (interactive)
-  (let ((hunk (or (imago-part-hunk (imago-plan--at)) (user-error "This plan has no hunks"))))
+  (let ((hunk (or (imago-part-hunk (imago-plan--at)) (imago-error "This plan has no hunks"))))
     (find-file-other-window (imago-file (plist-get hunk :shown) (imago-project)))
     (goto-char (point-min))
     (forward-line (1- (plist-get hunk :line)))))
 
 ;;; Deciding
 
-(defun imago-plan--undecided ()
-  "The undecided parts."
-  (seq-remove #'imago-part-choice imago-plan--parts))
+(defun imago-plan--undecided (&optional parts)
+  "The undecided of PARTS, or of all."
+  (seq-remove #'imago-part-choice (or parts imago-plan--parts)))
 
 (defun imago-plan--choosing ()
   "Signal an error where nothing can be decided."
-  (unless (eq imago-plan--stage 'choose) (user-error "There is nothing to decide here now")))
+  (unless (eq imago-plan--stage 'choose) (imago-error "There is nothing to decide here now")))
 
 (defun imago-plan--decide (parts choice)
   "Write CHOICE down for PARTS; after the last one show what will be sent."
@@ -174,60 +170,59 @@
       (setf (imago-part-choice part) choice)
       (save-excursion
         (imago-plan--go part)
-        (delete-region (point) (line-end-position))
-        (insert (imago-plan--head part)))))
+        (delete-region (point) (next-single-property-change (point) 'imago-part nil (point-max)))
+        (imago-plan--put-part part))))
   (cond ((null (imago-plan--undecided))
          (setq imago-plan--stage 'confirm)
          (imago-plan--draw)
          ;; A key that was typed before this was shown does not send it.
          (discard-input))
-        ((plist-get choice :text) (imago-plan--draw) (imago-plan--go (car parts)))
-        (choice (imago-plan--go (or (car (seq-remove #'imago-part-choice
-                                                     (memq (car parts) imago-plan--parts)))
-                                    (car (imago-plan--undecided)))))))
+        (choice (imago-plan--go
+                 (car (or (imago-plan--undecided (memq (car parts) imago-plan--parts))
+                          (imago-plan--undecided)))))))
 
 (defun imago-plan--shown-p (part)
   "Whether the end of PART is on the screen; where it is not, read on."
   (let ((from (text-property-any (point-min) (point-max) 'imago-part part)))
-    (or (pos-visible-in-window-p
+    (or (null part)
+        (pos-visible-in-window-p
          (1- (next-single-property-change from 'imago-part nil (point-max))))
-        (ignore (scroll-up-command)
-                (imago-say "there is more below: once more at its end")))))
-
-(defun imago-plan--meant (all)
-  "The part that point is in; with ALL, each undecided one."
-  (if all (imago-plan--undecided) (list (imago-plan--at))))
+        (ignore (scroll-up-command) (imago-say "there is more below: once more at its end")))))
 
 (defun imago-plan-accept (&optional all)
   "Take the hunk at point, with ALL each undecided one; then send the answer."
   (interactive "P")
   (if (eq imago-plan--stage 'confirm) (imago-plan-send)
-    (let ((parts (imago-plan--meant all)))
+    (let* ((parts (if all (imago-plan--undecided) (list (imago-plan--at))))
+           (edit (and parts (imago-plan--edited (car parts)))))
       (when (imago-plan--shown-p (car (last parts)))
-        (imago-plan--decide parts '(:decision "accept"))))))
+        (imago-plan--decide parts (if edit (imago-part-choice (car parts)) '(:decision "accept")))
+        (when edit (imago-say "your text is kept; u or r at it drops it"))))))
 
 (defun imago-plan-refuse (&optional all)
   "Refuse the hunk at point, with ALL each undecided one, and give a reason."
   (interactive "P")
   (imago-plan--choosing)
-  (let ((parts (imago-plan--meant all)) (reason (read-string "Reason (empty gives none): ")))
-    (imago-plan--decide parts (list :decision "refuse"
-                                    :reason (unless (string-blank-p reason) reason)))))
+  (let ((parts (if all (imago-plan--undecided) (list (imago-plan--at))))
+        (reason (read-string "Reason (empty gives none): ")))
+    (imago-plan--decide
+     parts (list :decision "refuse" :reason (unless (string-blank-p reason) reason)))))
 
 (defun imago-plan-undo ()
-  "Take the decision on the hunk at point back."
+  "Take the decision on the hunk at point back; or go back to the last hunk."
   (interactive)
   (let ((part (imago-plan--at)))
-    (when (eq imago-plan--stage 'confirm)
-      (setq imago-plan--stage 'choose)
+    (if (not (eq imago-plan--stage 'confirm)) (imago-plan--decide (list part) nil)
+      (setq imago-plan--stage 'choose part (car (last imago-plan--parts)))
       (imago-plan--draw))
-    (imago-plan--decide (list part) nil)
     (imago-plan--go part)))
 
 (defun imago-plan-save ()
-  "Save the unsaved text of files of this plan."
+  "Save the unsaved text of files of this plan, which is out of date then."
   (interactive)
-  (dolist (buffer (imago-plan--unsaved)) (with-current-buffer buffer (save-buffer)))
+  (dolist (buffer (imago-plan--unsaved))
+    (with-current-buffer buffer (save-buffer))
+    (imago-say "%s is saved; this plan is out of date: it has to be asked for again" buffer))
   (force-mode-line-update))
 
 ;;; Editing a hunk
@@ -238,8 +233,8 @@
 (define-derived-mode imago-plan-edit-mode fundamental-mode "Imago-Edit"
   "The text that is to be there in place of a hunk.
 \\{imago-plan-edit-mode-map}"
-  (setq-local bidi-display-reordering nil)
-  (setq-local glyphless-char-display (copy-sequence glyphless-char-display))
+  (setq-local bidi-display-reordering nil
+              glyphless-char-display (copy-sequence glyphless-char-display))
   (set-char-table-range glyphless-char-display '(#x200b . #x206f) 'hex-code))
 (define-key imago-plan-edit-mode-map "\C-c\C-c" #'imago-plan-edit-done)
 (define-key imago-plan-edit-mode-map "\C-c\C-k" #'kill-this-buffer)
@@ -249,9 +244,9 @@
   (interactive)
   (imago-plan--choosing)
   (let* ((plan (current-buffer)) (part (imago-plan--at))
-         (hunk (or (imago-part-hunk part) (user-error "This plan has no hunks to edit"))))
+         (hunk (or (imago-part-hunk part) (imago-error "This plan has no hunks to edit"))))
     (pop-to-buffer (generate-new-buffer "*imago edit*"))
-    (insert (string-replace "\r\n" "\n" (plist-get hunk :after)))
+    (insert (or (imago-plan--edited part) (string-replace "\r\n" "\n" (plist-get hunk :after))))
     (imago-plan-edit-mode)
     (setq imago-plan--edits (cons plan part))
     (goto-char (point-min))
@@ -262,10 +257,9 @@
   (interactive)
   (pcase-let ((`(,plan . ,part) imago-plan--edits)
               (text (buffer-substring-no-properties (point-min) (point-max))))
-    (unless (and (buffer-live-p plan)
-                 (memq part (buffer-local-value 'imago-plan--parts plan))
+    (unless (and (buffer-live-p plan) (memq part (buffer-local-value 'imago-plan--parts plan))
                  (eq 'choose (buffer-local-value 'imago-plan--stage plan)))
-      (user-error "That plan waits no more: nothing was answered"))
+      (imago-error "That plan waits no more: nothing was answered"))
     (quit-window t)
     (pop-to-buffer plan)
     (imago-plan--decide (list part) (list :decision "edit" :text text))))
@@ -275,82 +269,85 @@
 (defun imago-plan--answer ()
   "The decisions as `answer' takes them."
   (let* ((first (car imago-plan--parts)) (reason (plist-get (imago-part-choice first) :reason)))
-    (if (imago-part-hunk first)
-        (list :decision "choose"
-              :choices (vconcat (mapcar (lambda (part)
-                                          `( :hunk ,(plist-get (imago-part-hunk part) :number)
-                                             ,@(imago-part-choice part)))
-                                        imago-plan--parts)))
-      `( :decision ,(if (imago-plan--refused first) "deny" "approve")
-         ,@(and reason (list :reason reason))))))
+    (if (null (imago-part-hunk first))
+        `( :decision ,(if (imago-plan--refused first) "deny" "approve")
+           ,@(and reason (list :reason reason)))
+      (cl-flet ((told (part) `( :hunk ,(plist-get (imago-part-hunk part) :number)
+                                ,@(imago-part-choice part))))
+        (list :decision "choose" :choices (vconcat (mapcar #'told imago-plan--parts)))))))
 
 (defun imago-plan-send ()
   "Send the decisions, once they have been shown."
   (interactive)
-  (unless (eq imago-plan--stage 'confirm) (user-error "There is nothing to send now"))
-  (let ((edited (last (seq-filter (lambda (part) (plist-get (imago-part-choice part) :text))
-                                  imago-plan--parts)))
-        (buffer (current-buffer)))
-    ;; The rest has been on the screen as it was taken.
-    (when (or (null edited) (imago-plan--shown-p (car edited)))
-      (setq imago-plan--stage 'sent imago-plan--news "The answer was sent.")
-      (imago-plan--draw)
+  (unless (eq imago-plan--stage 'confirm) (imago-error "There is nothing to send now"))
+  ;; The rest has been on the screen as it was taken.
+  (when (imago-plan--shown-p (car (last (seq-filter #'imago-plan--edited imago-plan--parts))))
+    (setq imago-plan--stage 'sent imago-plan--news "The answer was sent.")
+    (imago-plan--draw)
+    (let ((told (apply-partially #'imago-plan--told (current-buffer))))
       (imago-ask (imago-project) "answer"
                  `( :plan ,(plist-get imago-plan--plan :id) :hash ,(plist-get imago-plan--plan :hash)
                     ,@(imago-plan--answer))
-                 (lambda (became)
-                   (unless (equal (plist-get became :type) "taken")
-                     (imago-plan--back buffer
-                                       (or (plist-get became :why) (plist-get became :type)))))
-                 (lambda (fault) (imago-plan--back buffer (plist-get fault :message)))))))
+                 told told))))
 
-(defun imago-plan--back (buffer why)
-  "Say in BUFFER WHY its answer was not taken; it can be sent again."
+(defun imago-plan--told (buffer became)
+  "Note in BUFFER what BECAME of its answer; one not taken can be sent again."
   (when (buffer-live-p buffer)
     (with-current-buffer buffer
-      (when (eq imago-plan--stage 'sent)
-        (setq imago-plan--stage 'confirm imago-plan--news (format "It was not taken: %s" why))
-        (imago-plan--draw)))))
+      (setq imago-plan--taken (equal (plist-get became :type) "taken"))
+      (when (and (eq imago-plan--stage 'sent) (not imago-plan--taken))
+        (setq imago-plan--stage 'confirm
+              imago-plan--news (format "It was not taken: %s" (or (plist-get became :why)
+                                                                  (plist-get became :message)
+                                                                  (plist-get became :type)))))
+      (imago-plan--draw))))
 
-(defun imago-plan--ending (project)
-  "What became of this plan of PROJECT; nil while it waits."
-  (let ((row (alist-get (cons "approvals" (plist-get imago-plan--plan :id))
-                        (imago-project-rows project) nil nil #'equal)))
-    (unless (plist-get row :waits) (or (plist-get row :shown) "This plan is not known any more."))))
+(defun imago-plan--done ()
+  "Whether this plan has ended as it was answered here."
+  (and imago-plan--taken (or (equal (plist-get imago-plan--row :outcome) "denied")
+                             (equal (plist-get (plist-get imago-plan--row :ended) :outcome) "ok"))))
 
 (defun imago-plan--update (project)
   "Say in the plans of PROJECT what became of them, and read files again."
   (dolist (buffer (buffer-list))
     (with-current-buffer buffer
-      (let ((why (and (derived-mode-p 'imago-plan-mode)
-                      (equal default-directory (imago-project-root project))
-                      (imago-plan--ending project))))
-        (when (and why (not (equal why imago-plan--news)))
-          (setq imago-plan--stage 'over imago-plan--news why)
-          (imago-plan--draw)
-          (dolist (other (imago-plan--visiting))
-            (with-current-buffer other
-              (unless (or (buffer-modified-p) (verify-visited-file-modtime)
-                          (not (file-exists-p buffer-file-name)))
-                (revert-buffer t t t)))))))))
-
+      (when (and (derived-mode-p 'imago-plan-mode)
+                 (equal default-directory (imago-project-root project)))
+        (let* ((row (alist-get (cons "approvals" (plist-get imago-plan--plan :id))
+                               (imago-project-rows project) nil nil #'equal))
+               (why (or (plist-get row :shown) "This plan is not known any more.")))
+          (unless (or (plist-get row :waits) (equal why imago-plan--news))
+            (setq imago-plan--stage 'over imago-plan--news why imago-plan--row row)
+            (imago-plan--draw)
+            (dolist (other (imago-plan--visiting))
+              (with-current-buffer other
+                (unless (or (buffer-modified-p) (verify-visited-file-modtime)
+                            (not (file-exists-p buffer-file-name)))
+                  (revert-buffer t t t))))))))))
 (add-hook 'imago-changed-hook #'imago-plan--update)
 
-;;; What waits
-
-(defun imago-plan-open (project id &optional keys)
+(defun imago-plan-open (project id)
   "Show the plan ID of PROJECT; the first one takes a seat.
-The cursor stays where it is if the person has typed on meanwhile, since
-KEYS, a count of theirs, or since now."
-  (let ((keys (or keys num-input-keys)))
-    (imago-sit
-     project
-     (lambda ()
-       (imago-ask
-        project "plan" (list :plan id :shown t)
-        (lambda (plan)
-          (if (null (plist-get plan :body)) (imago-say "%s waits no more" id)
-            (imago-plan--show project (append (list :id id) plan) (= keys num-input-keys)))))))))
+Go there if the person has asked for it and typed nothing since."
+  (imago-sit
+   project
+   (lambda ()
+     (imago-ask
+      project "plan" (list :plan id :shown t)
+      (lambda (plan)
+        (if (null (plist-get plan :body)) (imago-say "%s waits no more" id)
+          (imago-plan--show project (append (list :id id) plan)
+                            (eql num-input-keys (imago-project-keys project))))
+        (setf (imago-project-keys project) nil))))))
+
+(defun imago-plan--await (project)
+  "Wait for the plan that PROJECT was asked for, some seconds at most."
+  (setf (imago-project-keys project) num-input-keys)
+  (condition-case nil
+      (with-timeout (5)
+        (while (and (imago-project-keys project) (not (imago-project-asked project)))
+          (accept-process-output nil 0.1)))
+    (quit (setf (imago-project-keys project) nil))))
 
 (defun imago-plan--show (project plan select)
   "Show PLAN of PROJECT, and go there where SELECT is true."
@@ -363,7 +360,7 @@ KEYS, a count of theirs, or since now."
             imago-plan--parts (mapcar (lambda (hunk) (make-imago-part :hunk hunk))
                                       (or (append (plist-get plan :hunks) nil) '(nil)))))
     (imago-plan--draw)
-    (if (and select (not (input-pending-p))) (pop-to-buffer (current-buffer))
+    (if select (imago-select (current-buffer))
       (display-buffer (current-buffer))
       (imago-say "the plan is in the buffer %s" (buffer-name)))))
 
@@ -373,9 +370,9 @@ KEYS, a count of theirs, or since now."
   (let* ((project (imago-project))
          (row (imago-choose "Plan" "No plan waits" (imago-waiting project "approvals"))))
     ;; What waits for somebody to sit is a plan then.
-    (if (plist-get row :id) (imago-plan-open project (plist-get row :id)) (imago-sit project))))
-
-;;; Undo
+    (if (null (plist-get row :id)) (imago-sit project)
+      (imago-plan-open project (plist-get row :id))
+      (imago-plan--await project))))
 
 (defun imago-undo (change)
   "Take CHANGE back by a plan of its own, which is shown."
@@ -388,10 +385,11 @@ KEYS, a count of theirs, or since now."
                                 (and (name row) (not (equal (plist-get row :tool) "undo_change")))))
                   (lambda (row) (format "%s %s" (name row) (plist-get row :title))))))))
   (let ((project (imago-project)))
-    (setf (imago-project-keys project) num-input-keys)
     (imago-ask project "call" `( :tool "undo_change" :args (:change ,change) :shown t :follow t)
                (lambda (envelope)
-                 (imago-say "%s" (car (split-string (plist-get envelope :shown) "\n")))))))
+                 (setf (imago-project-keys project) nil)
+                 (imago-say "%s" (car (split-string (plist-get envelope :shown) "\n")))))
+    (imago-plan--await project)))
 
 (provide 'imago-plan)
 ;;; imago-plan.el ends here

@@ -2,8 +2,7 @@
 
 ;;; Commentary:
 
-;; Evaluation, values, threads, errors, and the places of definitions.  The result of
-;; code is shown in the echo area, a long one in a buffer.  A look runs nothing.
+;; Evaluation, values, threads, errors, and the places of definitions.  A look runs nothing.
 
 ;;; Code:
 
@@ -20,19 +19,17 @@
                                        (plist-get envelope :shown)))))
 
 (defun imago-show (name envelope &optional mode again)
-  "Show ENVELOPE in the buffer NAME, in MODE or `special-mode'; return that.
+  "Show ENVELOPE in the buffer NAME, and with MODE go there.
 There, g calls AGAIN, which looks again."
-  (let ((root (imago--root)))
-    (with-current-buffer (get-buffer-create name)
-      (funcall (or mode #'special-mode))
-      (setq default-directory root)
-      (when again (setq-local revert-buffer-function (lambda (&rest _) (funcall again))))
-      (let ((inhibit-read-only t))
-        (erase-buffer)
-        (insert (imago-value--shown envelope))
-        (goto-char (point-min)))
-      (display-buffer (current-buffer))
-      (current-buffer))))
+  (let ((root (imago--root)) (buffer (get-buffer-create name)) (inhibit-read-only t))
+    (if mode (imago-select buffer) (display-buffer buffer))
+    (set-buffer buffer)
+    (funcall (or mode #'special-mode))
+    (setq default-directory root)
+    (when again (setq-local revert-buffer-function (lambda (&rest _) (funcall again))))
+    (erase-buffer)
+    (insert (imago-value--shown envelope))
+    (goto-char (point-min))))
 
 ;;; Evaluate
 
@@ -41,14 +38,13 @@ There, g calls AGAIN, which looks again."
 PLACE are arguments of `eval_expr' that say where it is."
   (interactive "sEvaluate: ")
   (let ((waits (called-interactively-p 'interactive)))
-    (imago-call (imago-project) "eval_expr" `(:expr ,code ,@place)
-                (lambda (envelope)
-                  (setq waits nil)
-                  (let ((text (imago-value--shown envelope)))
-                    (if (> (length text) 400) (imago-show "*imago result*" envelope)
-                      (message "%s" text)))))
-    ;; M-x then tells of keys, and puts back the message that was there before, and no
-    ;; later one.  Any key ends the wait.
+    (imago-ask (imago-project) "call" `(:tool "eval_expr" :args (:expr ,code ,@place) :shown t)
+               (lambda (envelope)
+                 (setq waits nil)
+                 (let ((text (imago-value--shown envelope)))
+                   (if (> (length text) 400) (imago-show "*imago result*" envelope)
+                     (message "%s" text)))))
+    ;; M-x then tells of keys, and puts back the message before that.  Any key ends the wait.
     (while (and waits (sit-for 0.1)))))
 
 (defun imago-evaluate-region (from to)
@@ -61,7 +57,7 @@ PLACE are arguments of `eval_expr' that say where it is."
 (defun imago-evaluate-defun ()
   "Evaluate the definition around point."
   (interactive)
-  (let ((bounds (or (bounds-of-thing-at-point 'defun) (user-error "No definition here"))))
+  (let ((bounds (or (bounds-of-thing-at-point 'defun) (imago-error "No definition here"))))
     (imago-evaluate-region (car bounds) (cdr bounds))))
 
 (defun imago-evaluate-last ()
@@ -75,6 +71,20 @@ PLACE are arguments of `eval_expr' that say where it is."
 
 ;;; Values
 
+(defun imago-program--look (tool args)
+  "The envelope of TOOL with ARGS, which is waited for; its fault is an error."
+  (let* ((envelope (condition-case err
+                       (jsonrpc-request (imago-project-connection (imago-project)) 'imago/call
+                                        (list :tool tool :args args :shown t) :timeout 5)
+                     (jsonrpc-error
+                      (imago-error "%s" (alist-get 'jsonrpc-error-message (cddr err))))))
+         (fault (plist-get envelope :error)))
+    (when fault
+      (imago-error "%s %s" (plist-get fault :message)
+                   (if (equal (plist-get fault :code) "needs_evaluation")
+                       "M-x imago-evaluate runs it." (or (plist-get fault :next) ""))))
+    envelope))
+
 (defvar-local imago-value--past nil "The expressions that led here, the newest first.")
 
 (define-derived-mode imago-value-mode special-mode "Imago-Value"
@@ -85,66 +95,65 @@ PLACE are arguments of `eval_expr' that say where it is."
 
 (defun imago-inspect (expr &optional past)
   "Look at EXPR without running anything; PAST is what was looked at before."
-  (interactive (let ((name (thing-at-point 'symbol t)))
-                 (list (read-string (format-prompt "Look at" name) nil nil name))))
-  (imago-call
-   (imago-project) "inspect" (list :expr expr)
-   (lambda (envelope)
-     (pop-to-buffer (imago-show "*imago value*" envelope #'imago-value-mode
-                                (lambda () (imago-inspect expr past))))
-     (setq imago-value--past (cons expr past))
-     (let ((inhibit-read-only t) (past imago-value--past))
-       (save-excursion
-         (goto-char (point-max))
-         (insert "\n\n")
-         (seq-doseq (part (plist-get envelope :parts))
-           (when-let ((next (plist-get part :expr)))
-             (insert-text-button (imago-line (plist-get part :label))
-                                 'action (lambda (_) (imago-inspect next past)))
-             (insert "\n"))))))))
+  (interactive
+   ;; A keyword has no value.
+   (let ((name (unless (eq (get-text-property (point) 'face) 'font-lock-keyword-face)
+                 (thing-at-point 'symbol t))))
+     (list (read-string (format-prompt "Look at" name) nil nil name))))
+  (let ((envelope (imago-program--look "inspect" (list :expr expr))))
+    (imago-show "*imago value*" envelope #'imago-value-mode (lambda () (imago-inspect expr past)))
+    (setq imago-value--past (cons expr past))
+    (save-excursion
+      (seq-doseq (part (plist-get envelope :parts))
+        (when (plist-get part :expr) (imago-value--button part imago-value--past))))))
+
+(defun imago-value--button (part past)
+  "Make the line of PART a button, or put one at the end; PAST led here."
+  (let ((label (imago-line (plist-get part :label))) (inhibit-read-only t)
+        (action (lambda (_) (imago-inspect (plist-get part :expr) past))))
+    (if (re-search-forward (concat "^ *\\(" (regexp-quote label) "\\)$") nil t)
+        (make-text-button (match-beginning 1) (match-end 1) 'action action)
+      (goto-char (point-max))
+      (insert "\n")
+      (insert-text-button label 'action action))))
 
 (defun imago-value-back ()
   "Look at the value before this one again."
   (interactive)
-  (unless (cdr imago-value--past) (user-error "This is the first one"))
+  (unless (cdr imago-value--past) (imago-error "This is the first one"))
   (imago-inspect (cadr imago-value--past) (cddr imago-value--past)))
 
 ;;; Threads and errors
 
-(defvar imago-frames-map
-  (let ((map (make-sparse-keymap)))
-    (set-keymap-parent map compilation-minor-mode-map)
-    (define-key map "g" #'revert-buffer)
-    map)
-  "Keys for frames: those of `compilation-minor-mode', but nothing is compiled.")
-
 (define-derived-mode imago-frames-mode special-mode "Imago-Frames"
-  "Frames of the program; RET and `next-error' go to their places, g looks again."
+  "Frames of the program, which lead to their places.
+\\{imago-frames-mode-map}"
   (setq-local compilation-error-regexp-alist
               ;; The lines below a frame belong to it.
               '(("^  \\([^<: \n][^:\n]*\\):\\([0-9]+\\) in .*\\(?:\n    .*\\)*" 1 2))
-              compilation-message-face nil
-              minor-mode-overriding-map-alist `((compilation-minor-mode . ,imago-frames-map)))
-  (compilation-minor-mode))
+              compilation-message-face nil)
+  ;; Without the keys of its minor mode, which compile.
+  (compilation-setup t))
+(pcase-dolist (`(,key . ,command) '(("\r" . imago-frames-visit) ("n" . next-error-no-select)
+                                    ("p" . previous-error-no-select)))
+  (define-key imago-frames-mode-map key command))
+
+(defun imago-frames-visit ()
+  "Go to the place of the frame at point; elsewhere, to that of the next one."
+  (interactive)
+  (compilation--ensure-parse (point-max))
+  (unless (get-text-property (point) 'compilation-message) (compilation-next-error 1))
+  (compile-goto-error))
 
 (defun imago-frames--show (name tool args)
   "Show in the buffer NAME the frames of TOOL with ARGS; g asks again."
-  (imago-call (imago-project) tool args
-              (lambda (envelope)
-                (imago-show name envelope #'imago-frames-mode
-                            (lambda () (imago-frames--show name tool args))))))
+  (imago-show name (imago-program--look tool args) #'imago-frames-mode
+              (lambda () (imago-frames--show name tool args))))
 
 (defun imago-threads ()
   "Show what each thread of the program does."
   (interactive)
   (imago-frames--show "*imago threads*" "threads" nil))
-
-(defun imago-program--look (tool args)
-  "The envelope of TOOL with ARGS, which is waited for; its fault is an error."
-  (let* ((envelope (jsonrpc-request (imago-project-connection (imago-project)) 'imago/call
-                                    (list :tool tool :args args :shown t) :timeout 5))
-         (fault (plist-get envelope :error)))
-    (if fault (user-error "%s" (imago-line (plist-get fault :message))) envelope)))
 
 (defun imago-errors--ended ()
   "The errors of the programs of this project that have ended, as rows."
@@ -170,16 +179,14 @@ PLACE are arguments of `eval_expr' that say where it is."
          (of (plist-get row :of)))
     (imago-frames--show "*imago error*" "get_last_error"
                         `( :number ,(plist-get row :number)
-                           ,@(if of (list :process (plist-get of :pid))
-                               (list :kernel (plist-get row :kernel)))))))
+                           ,@(if of `(:process ,(plist-get of :pid))
+                               `(:kernel ,(plist-get row :kernel)))))))
 
 ;;; Definitions
 
 (defun imago-xref-backend ()
   "Return our xref backend, where a program of this project is there."
-  (and (imago--unless-slime t)
-       (let ((project (cdr (assoc (imago--root) imago--projects))))
-         (and project (imago-rows project "kernels") 'imago))))
+  (imago--where-of-use 'imago))
 
 (cl-defmethod xref-backend-identifier-at-point ((_ (eql 'imago)))
   "The dotted name at point."

@@ -7,21 +7,15 @@
 
 ;;; Commentary:
 
-;; Imago lets an agent live inside a running program, and puts a person
-;; in front of each change.  This package speaks to `imago lsp', one
-;; process for each project.  The rows that it tells are all the state
-;; there is.
-;;
-;; A plan that waits is a sign in the mode line, and never more than
-;; that: M-x imago-plans shows it.
+;; Imago lets an agent live inside a running program, and puts a person in front of each change.
+;; This package speaks to `imago lsp', one process for each project, whose rows are all the
+;; state there is.  A plan that waits is a sign in the mode line: M-x imago-plans shows it.
 
 ;;; Code:
 
 (require 'cl-lib)
 
-(defgroup imago nil
-  "What runs in your programs, and what waits for an answer."
-  :group 'tools)
+(defgroup imago nil "What runs in your programs, and what waits for an answer." :group 'tools)
 
 (defcustom imago-command '("imago" "lsp")
   "The program that Emacs speaks to, and its arguments."
@@ -48,12 +42,11 @@ Without a seat, here or elsewhere, what needs a person is refused."
   rows         ; ((TOPIC . KEY) . PLIST), the last to change first
   (waits "")   ; what waits, in words
   seat asked   ; what was told of the seat that it has, and of one that it asked for
-  keys)        ; as of `imago-plan-open', when the person asked for a change
+  keys)        ; how many had been typed, while a plan is on its way that the person asked for
 
 (defvar imago--projects nil "Those with a connection, by root.")
 
-(defvar imago-changed-hook nil
-  "Run with a project after its rows or its seat have changed.")
+(defvar imago-changed-hook nil "Run with a project after its rows or its seat have changed.")
 
 ;;; A text from elsewhere
 
@@ -76,10 +69,20 @@ Without a seat, here or elsewhere, what needs a person is refused."
   "Say TEXT, a format of ARGS, in the echo area."
   (message "%s" (concat "imago: " (imago-line (apply #'format text args)))))
 
+(defun imago-error (text &rest args)
+  "Signal TEXT, a format of ARGS, as an error of the person's."
+  ;; From a function, for *Messages* names the form that signals.
+  (user-error "%s" (imago-line (apply #'format text args))))
+
+(defun imago-select (buffer)
+  "Go to BUFFER; keys that were typed before it was there are for nothing in it."
+  (pop-to-buffer buffer)
+  (discard-input))
+
 (defun imago-file (name project)
   "Return the path of the file NAME of PROJECT, never of another machine."
   (let ((path (expand-file-name name (imago-project-root project))))
-    (if (file-remote-p path) (user-error "%s is not of this machine" path) path)))
+    (if (file-remote-p path) (imago-error "%s is not of this machine" path) path)))
 
 ;;; The connection
 
@@ -93,7 +96,7 @@ Without a seat, here or elsewhere, what needs a person is refused."
 (defun imago--root ()
   "The root of the project of this buffer."
   (when (file-remote-p default-directory)
-    (user-error "Imago sees programs of this machine alone"))
+    (imago-error "Imago sees programs of this machine alone"))
   (expand-file-name (or (locate-dominating-file default-directory "imago.toml")
                         (let ((project (project-current))) (and project (project-root project)))
                         default-directory)))
@@ -107,12 +110,10 @@ Without a seat, here or elsewhere, what needs a person is refused."
   "Start `imago lsp' for the project in ROOT, without waiting for it."
   ;; Loaded late: it takes longer than all else of Emacs' start.
   (require 'jsonrpc)
-  (let* ((default-directory root)
-         (project (make-imago-project :root root)))
+  (let* ((default-directory root) (project (make-imago-project :root root)))
     (setf (imago-project-connection project)
           (apply
-           #'make-instance 'jsonrpc-process-connection
-           :name "imago"
+           #'make-instance 'jsonrpc-process-connection :name "imago"
            :process (lambda ()
                       (make-process :name "imago" :command imago-command :connection-type 'pipe
                                     :coding 'utf-8-emacs-unix :noquery t
@@ -143,8 +144,9 @@ Without a seat, here or elsewhere, what needs a person is refused."
   (setf (imago-project-rows project) nil)
   (imago--changed project))
 
-(defun imago--fault (fault)
-  "Tell the person of FAULT, and what can be done."
+(defun imago--fault (project fault)
+  "Tell the person of FAULT of PROJECT, and what can be done."
+  (setf (imago-project-keys project) nil)
   (imago-say "%s" (or (plist-get (plist-get fault :data) :shown) (plist-get fault :message))))
 
 (defun imago-ask (project name &optional params done failed)
@@ -152,11 +154,8 @@ Without a seat, here or elsewhere, what needs a person is refused."
 DONE is given the result, FAILED the fault; without it, that is said."
   (jsonrpc-async-request (imago-project-connection project) (intern (concat "imago/" name))
                          (or params (make-hash-table)) :timeout nil
-                         :success-fn (or done #'ignore) :error-fn (or failed #'imago--fault)))
-
-(defun imago-call (project tool args done)
-  "Have PROJECT run TOOL with ARGS; DONE is given its envelope."
-  (imago-ask project "call" (list :tool tool :args (or args (make-hash-table)) :shown t) done))
+                         :success-fn (or done #'ignore)
+                         :error-fn (or failed (lambda (fault) (imago--fault project fault)))))
 
 (defun imago--heard (project method params)
   "PROJECT has told METHOD with PARAMS."
@@ -168,10 +167,14 @@ DONE is given the result, FAILED the fault; without it, that is said."
          (setf (alist-get key (imago-project-rows project) nil 'remove #'equal) nil)
          (when (plist-get row :value)
            (push (cons key (plist-get row :value)) (imago-project-rows project))))))
-    ('imago/waits (setf (imago-project-waits project) (plist-get params :text)))
+    ('imago/waits
+     (let ((text (plist-get params :text)))
+       (when (and (string-search "seat" text)
+                  (not (string-search "seat" (imago-project-waits project))))
+         (imago-say "%s: M-x imago-admit" text))
+       (setf (imago-project-waits project) text)))
     ;; A call waits that the person has asked for here.
-    ('imago/event (when (plist-get params :plan)
-                    (imago-plan-open project (plist-get params :plan) (imago-project-keys project))))
+    ('imago/event (and (plist-get params :plan) (imago-plan-open project (plist-get params :plan))))
     ('imago/seat
      (let ((code (plist-get params :code)))
        (setf (imago-project-seat project) (and (equal (plist-get params :type) "seated") params)
@@ -182,13 +185,11 @@ DONE is given the result, FAILED the fault; without it, that is said."
 
 (defun imago--changed (project)
   "Draw the rows of PROJECT again, out of the filter of its process."
-  (run-at-time 0 nil (lambda ()
-                       (run-hook-with-args 'imago-changed-hook project)
-                       (force-mode-line-update t))))
+  (run-at-time 0 nil #'run-hook-with-args 'imago-changed-hook project)
+  (run-at-time 0 nil #'force-mode-line-update t))
 
 (defun imago-rows (project topic &optional fit)
-  "Return the rows of TOPIC in PROJECT, the last to change first.
-All of them, or those of the function FIT."
+  "Return the rows of TOPIC in PROJECT, the last first, all or those of FIT."
   (cl-loop for ((of) . row) in (imago-project-rows project)
            when (and (equal of topic) (or (null fit) (funcall fit row))) collect row))
 
@@ -199,17 +200,15 @@ All of them, or those of the function FIT."
 (defun imago-choose (prompt none rows &optional label)
   "Ask with PROMPT which of ROWS is meant, each by its LABEL; the first by default.
 Where there is one alone it is that, and without any the error NONE."
-  (let ((labels (seq-map-indexed
-                 (lambda (row at)
-                   (cons (imago-line (format "%d %s" (1+ at) (if label (funcall label row)
-                                                               (plist-get row :shown))))
-                         row))
-                 rows)))
-    (if (cdr labels)
-        (cdr (assoc (completing-read (format-prompt prompt (caar labels)) labels nil t nil nil
-                                     (caar labels))
-                    labels))
-      (or (car rows) (user-error "%s" none)))))
+  (let* ((label (or label (lambda (row) (plist-get row :shown))))
+         (labels (seq-map-indexed
+                  (lambda (row at)
+                    (cons (imago-line (format "%d %s" (1+ at) (funcall label row))) row))
+                  rows))
+         (first (caar labels)))
+    (if (null (cdr labels)) (or (car rows) (imago-error "%s" none))
+      (cdr (assoc (completing-read (format-prompt prompt first) labels nil t nil nil first)
+                  labels)))))
 
 ;;; The seat and the sign
 
@@ -224,9 +223,8 @@ With ALONE, it takes none where somebody sits, and does not say so."
                (lambda (_) (when done (funcall done)))
                (lambda (fault)
                  (setf (imago-project-asked project) nil)
-                 (unless (and alone
-                              (equal (plist-get (plist-get fault :data) :code) "seat_taken"))
-                   (imago--fault fault))
+                 (unless (and alone (equal (plist-get (plist-get fault :data) :code) "seat_taken"))
+                   (imago--fault project fault))
                  (imago--changed project)))))
 
 (defun imago--sit-where-seen (&rest _)
@@ -240,10 +238,10 @@ With ALONE, it takes none where somebody sits, and does not say so."
   "Let the others who ask sit in this project too, or not, one after the other."
   (interactive)
   (let ((project (imago-project)))
-    (dolist (row (or (imago-waiting project "seats") (user-error "Nobody asks for a seat")))
+    (dolist (row (or (imago-waiting project "seats") (imago-error "Nobody asks for a seat")))
       (let ((admits (yes-or-no-p (concat (imago-line (plist-get row :shown)) ".  Let it sit? "))))
         (imago-ask project "admit"
-                   (list :wanted (plist-get row :id) :admit (if admits t :json-false)))))))
+                   `(:wanted ,(plist-get row :id) :admit ,(or admits :json-false)))))))
 
 (defun imago-sign ()
   "What waits in all projects, for the mode line; an empty text where nothing does."
@@ -258,17 +256,16 @@ With ALONE, it takes none where somebody sits, and does not say so."
 
 ;;; The mode
 
-(defun imago--unless-slime (command)
-  "COMMAND, where SLIME and SLY leave its key to us."
-  (unless (or (bound-and-true-p slime-mode) (bound-and-true-p sly-mode)) command))
+(defun imago--where-of-use (command)
+  "COMMAND, where the project has a program and SLIME and SLY leave its key to us."
+  (let ((project (cdr (assoc (ignore-errors (imago--root)) imago--projects))))
+    (and project (imago-rows project "kernels")
+         (not (or (bound-and-true-p slime-mode) (bound-and-true-p sly-mode))) command)))
 
-(defvar imago-mode-map
-  (let ((map (make-sparse-keymap)))
-    (pcase-dolist (`(,key . ,command) '(("\C-c\C-c" . imago-evaluate-defun)
-                                        ("\C-x\C-e" . imago-evaluate-last)))
-      (define-key map key `(menu-item "" ,command :filter imago--unless-slime)))
-    map)
-  "Keys for the code of a program.")
+(defvar imago-mode-map (make-sparse-keymap) "Keys for the code of a program.")
+(pcase-dolist (`(,key . ,command)
+               '(("\C-c\C-c" . imago-evaluate-defun) ("\C-x\C-e" . imago-evaluate-last)))
+  (define-key imago-mode-map key `(menu-item "" ,command :filter imago--where-of-use)))
 
 ;;;###autoload
 (define-minor-mode imago-mode
@@ -277,14 +274,12 @@ With ALONE, it takes none where somebody sits, and does not say so."
   (if (not imago-mode) (remove-hook 'xref-backend-functions #'imago-xref-backend t)
     (add-hook 'xref-backend-functions #'imago-xref-backend nil t)
     ;; Opening a file does not wait for it.
-    (run-with-idle-timer 0.1 nil #'imago--meet (current-buffer))))
-
-(defun imago--meet (buffer)
-  "Connect the project of BUFFER, where there is one."
-  (when (buffer-live-p buffer)
-    (with-current-buffer buffer
-      (condition-case err (imago-project)
-        (error (imago-say "%s" (error-message-string err)))))))
+    (run-with-idle-timer 0.1 nil (lambda (buffer)
+                                   (when (buffer-live-p buffer)
+                                     (with-current-buffer buffer
+                                       (condition-case err (imago-project)
+                                         (error (imago-say "%s" (error-message-string err)))))))
+                         (current-buffer))))
 
 (defun imago--turn-on ()
   "Turn `imago-mode' on where it is of use."

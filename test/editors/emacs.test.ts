@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync } from 'node:fs'
+import { mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
   at,
@@ -27,6 +27,7 @@ sys.path.insert(0, '.')
 import tax
 LISP = '#("a" 0 1 (display "b")) (kill-emacs) \\x1b[31m'
 ORDER = {'id': 8, 'who': {'name': 'Ada'}}
+LONG = [str(n) * 40 for n in range(9)]
 def fail(key):
     return ORDER[key]`
 
@@ -56,8 +57,12 @@ test('a hunk is taken and one refused with a reason, and the file is read again'
   await emacs.shows('What will be applied: 1 of 2')
   await emacs.heads(/^y sends what is shown below · u goes back/)
   emacs.type('u')
-  await emacs.shows(': odd · undecided')
-  emacs.type('y')
+  await emacs.shows(': odd · ✓ taken')
+  await emacs.shows('hunk 2 of 2 · orders.py:31 · ✗ refused: keep it')
+  emacs.type('u')
+  await emacs.shows('hunk 2 of 2 · orders.py:31 · undecided')
+  emacs.type('r')
+  await emacs.replies('keep it\r')
   await emacs.shows('What will be applied: 1 of 2')
   emacs.type('q')
   await emacs.until('(equal (buffer-name) "orders.py")')
@@ -67,8 +72,8 @@ test('a hunk is taken and one refused with a reason, and the file is read again'
   assert.match(JSON.stringify(await answer), /hunk 2.*keep it|keep it/)
   assert.is(scene.file(), ORDERS.replace('line3 = 3\n', 'line3 = 33\n'))
   await emacs.shows('It ended: ok.')
-  await emacs.heads(/^This plan waits no more; the choices below are those of this Emacs/)
-  await emacs.shows(': odd · chosen here: take\n')
+  await emacs.heads(/^What was chosen here is done, as shown below/)
+  await emacs.shows(': odd · ✓ taken\n')
   await emacs.signed(0)
   await emacs.until(
     '(with-current-buffer "orders.py" (save-excursion (goto-char 1) (search-forward "line3 = 33" nil t)))',
@@ -78,6 +83,8 @@ test('a hunk is taken and one refused with a reason, and the file is read again'
 test('where no program has noted an error, that is said', async () => {
   emacs.command('imago-errors')
   await emacs.echoes('No error is noted')
+  const said = await emacs.text('(with-current-buffer (messages-buffer) (buffer-string))')
+  assert.match(said, /imago-error: No error is noted/)
 })
 
 test('the sign goes when somebody else answers, and the plan that is shown says so', async () => {
@@ -179,10 +186,33 @@ test('a value is looked at, and its parts lead on', async () => {
   emacs.type('\r')
   await emacs.shows('dict · mapping · len 2')
   emacs.type('\t\t\r')
-  await emacs.shows("'name': 'Ada'\n")
+  await emacs.shows("'name': 'Ada'")
   await emacs.shows('len 1')
   emacs.type('l')
   await emacs.shows('len 2')
+})
+
+test('a part that the text of a value has on a line is shown once, and leads on', async () => {
+  await emacs.visit('orders.py')
+  await emacs.eval('(progn (imago-inspect "LONG") t)')
+  const seven = '7'.repeat(40)
+  await emacs.shows(seven)
+  assert.is(await emacs.eval(`(how-many "${seven}" 1)`), '1')
+  await emacs.eval(`(progn (goto-char 1) (search-forward "${seven}") (backward-char) t)`)
+  emacs.type('\r')
+  await emacs.shows('str')
+  await emacs.until('(null (search-forward "8888" nil t))')
+})
+
+test('a look that code would have to answer says so, and a keyword is not offered', async () => {
+  await emacs.visit('orders.py')
+  await emacs.eval('(progn (goto-char 1) (insert "import tax\\n") (goto-char 1) (font-lock-ensure) t)')
+  emacs.command('imago-inspect')
+  await emacs.until(
+    '(string-match-p "Look at: $" (with-selected-window (minibuffer-window) (buffer-string)))',
+  )
+  emacs.type("ORDER.get('id')\r")
+  await emacs.echoes('Nothing was run. M-x imago-evaluate runs it.')
 })
 
 test('an error is chosen and shown with the values of that moment, and leads to its line', async () => {
@@ -197,7 +227,8 @@ test('an error is chosen and shown with the values of that moment, and leads to 
   const text = await emacs.text('(with-current-buffer "*imago error*" (buffer-string))')
   assert.match(text, /KeyError: 'tea'/)
   assert.match(text, /key = 'tea'/)
-  emacs.command('next-error')
+  await emacs.shows("key = 'tea'")
+  emacs.type('\r')
   await emacs.shows('def fail(key)')
   assert.match(await emacs.text('(thing-at-point (quote line) t)'), /return ORDER\[key\]/)
   await emacs.eval(
@@ -244,16 +275,62 @@ test('the change is taken back by a plan of its own', async () => {
   await emacs.echoes('No change can be taken back')
 })
 
+/** The line that point is in. */
+const line = () =>
+  emacs.text('(buffer-substring-no-properties (line-beginning-position) (line-end-position))')
+
+test('an edit goes on to the next undecided hunk, and y at an edited hunk keeps it', async () => {
+  await emacs.visit('orders.py')
+  const answer = scene.propose(at(20, 'line20 = 0\n'), at(25, 'line25 = 0\n'), at(30, 'line30 = 0\n'))
+  await emacs.opens()
+  const edits = async (text: string) => {
+    emacs.type('e')
+    await emacs.until('(eq major-mode (quote imago-plan-edit-mode))')
+    await emacs.eval(`(progn (erase-buffer) (insert "${text}\\n") t)`)
+    emacs.type('\u0003\u0003')
+    await emacs.until('(eq major-mode (quote imago-plan-mode))')
+  }
+  await emacs.eval('(progn (delete-other-windows) t)')
+  emacs.type('n')
+  await edits('line20 = 20 # mine')
+  await emacs.shows('+line20 = 20 # mine')
+  await until(async () => /^━ hunk 2 of 3 .* undecided$/.test(await line()), 'hunk 2')
+  emacs.type('py')
+  await emacs.echoes('imago: your text is kept; u or r at it drops it')
+  await emacs.shows('━ hunk 1 of 3 · orders.py:21 · ✎ edited\n-line20 = 20\n+line20 = 20 # mine')
+  assert.match(await line(), /^━ hunk 2 of 3/)
+  emacs.type('pu')
+  await emacs.shows('━ hunk 1 of 3 · orders.py:21 · undecided\n@@')
+  await emacs.shows('+line20 = 0\n')
+  await edits('line20 = 20 # no')
+  await until(async () => /^━ hunk 2 of 3/.test(await line()), 'hunk 2')
+  emacs.type('pr')
+  await emacs.replies('\r')
+  await emacs.shows('━ hunk 1 of 3 · orders.py:21 · ✗ refused\n@@')
+  assert.match(await line(), /^━ hunk 2 of 3/)
+  await edits('line25 = 25 # mine')
+  await until(async () => /^━ hunk 3 of 3/.test(await line()), 'hunk 3')
+  emacs.type('y')
+  await emacs.shows('━ hunk 2 of 3 · orders.py:26 · ✎ edited\n-line25 = 25\n+line25 = 25 # mine')
+  await emacs.sends()
+  await answer
+  assert.match(scene.file(), /^line25 = 25 # mine$/m)
+  assert.match(scene.file(), /^line20 = 20$/m)
+  await emacs.shows('orders.py:26 · ✎ edited\n')
+  await emacs.shows('orders.py:31 · ✓ taken\n')
+})
+
 test('unsaved text is said first and saved by a key, and what a plan has as Emacs Lisp never runs', async () => {
   await emacs.visit('orders.py')
   await emacs.eval('(progn (setq imago-test-ran nil) (goto-char (point-max)) (insert "z = 1\\n") t)')
   const hostile = '# Local Variables:\n# eval: (setq imago-test-ran t)\n# End:\n'
   const answer = scene.propose(at(7, hostile))
   await emacs.opens()
-  await emacs.heads(/^! orders.py: unsaved, S saves · y take/)
+  await emacs.heads(/^! orders.py: unsaved; S saves, and ends this plan · y take/)
   await emacs.shows('+# eval: (setq imago-test-ran t)')
   emacs.type('S')
   await until(() => scene.file().endsWith('z = 1\n'), 'the text')
+  await emacs.echoes('orders.py is saved; this plan is out of date: it has to be asked for again')
   await emacs.heads(/^y take/)
   emacs.type('nr')
   await emacs.replies('\r')
@@ -270,9 +347,9 @@ test('an answer to a plan on unsaved text is sent under the line that says so, a
   await emacs.opens()
   await emacs.eval('(with-current-buffer "orders.py" (goto-char (point-max)) (insert "z = 2\\n") t)')
   emacs.type('ny')
-  await emacs.heads(/^! orders.py: unsaved, S saves · y sends/)
+  await emacs.heads(/^! orders.py: unsaved; S saves, and ends this plan · y sends/)
   await emacs.eval('(with-current-buffer "orders.py" (rename-buffer "%b\\u202e.py") t)')
-  await emacs.heads(/^! %b⟦U\+202E⟧.py: unsaved, S saves · y sends/)
+  await emacs.heads(/^! %b⟦U\+202E⟧.py: unsaved; S saves, and ends this plan · y sends/)
   await emacs.eval('(with-current-buffer "%b\\u202e.py" (rename-buffer "orders.py") t)')
   await emacs.sends()
   await answer
@@ -299,6 +376,29 @@ test('a hunk is edited, and what was written is there once its end was on the sc
   emacs.type('y')
   await answer
   assert.match(scene.file(), /^line9 = 9 # nine\n{51}last = 1$/m)
+})
+
+test('C-g ends the wait for a plan, which then takes no window from the person', async () => {
+  await emacs.visit('orders.py')
+  const over = new AbortController()
+  const answer = scene.client.call({
+    tool: 'propose_file_edit',
+    args: { edits: [at(13, 'line13 = 0\n')] },
+    signal: over.signal,
+  })
+  await emacs.signed(1)
+  const { pid } = await scene.client.request('status', {})
+  process.kill(pid, 'SIGSTOP')
+  emacs.command('imago-plans')
+  await emacs.until('(imago-project-keys (imago-project))')
+  emacs.type('\u0007')
+  await emacs.until('(null (imago-project-keys (imago-project)))')
+  process.kill(pid, 'SIGCONT')
+  await emacs.echoes('imago: the plan is in the buffer *imago plan-')
+  assert.is(await emacs.eval('(buffer-name)'), '"orders.py"')
+  over.abort()
+  await answer.catch(() => {})
+  await emacs.signed(0)
 })
 
 test('a plan of 10,000 lines is drawn, and the daemon may restart under it', async () => {
@@ -367,6 +467,18 @@ test('SLIME keeps its keys in a buffer of Lisp, and imago-mode has them elsewher
   assert.match(await lisp('1'), /^\(slime-compile-defun slime-eval-last-expression/)
   const own = await emacs.eval(`(with-current-buffer "orders.py" ${keys})`)
   assert.is(own, '(imago-evaluate-defun imago-evaluate-last imago-xref-backend)')
+})
+
+test('keys of Python are left to it where the project has no program', async () => {
+  const folder = mkdtempSync(join(scene.rig.folder, 'idle-'))
+  writeFileSync(join(folder, 'imago.toml'), '')
+  writeFileSync(join(folder, 'idle.py'), 'x = 1\n')
+  await emacs.eval(`(progn (find-file "${join(folder, 'idle.py')}") (imago-project) t)`)
+  await emacs.until('(bound-and-true-p imago-mode)')
+  const keys = '(list (key-binding (kbd "C-c C-c")) (key-binding (kbd "C-x C-e")))'
+  assert.is(await emacs.eval(keys), '(python-shell-send-buffer eval-last-sexp)')
+  await emacs.visit('orders.py')
+  assert.is(await emacs.eval(keys), '(imago-evaluate-defun imago-evaluate-last)')
 })
 
 test('an Emacs that no person can see asks for no seat, until it has a frame', () => {
