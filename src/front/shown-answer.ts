@@ -1,5 +1,5 @@
 import type { FrameShown, ThreadsShown } from '../../tools/activity.ts'
-import type { Envelope } from '../../tools/outcome.ts'
+import { type Envelope, isRunning, type JobStatus } from '../../tools/outcome.ts'
 import { foldedWords, placeOf, stackLine } from '../../tools/text.ts'
 import { escapeLine } from '../text/escape.ts'
 
@@ -10,6 +10,8 @@ export interface Part {
   /** The place of a frame. */
   readonly file?: string
   readonly line?: number
+  /** The function of a frame. */
+  readonly function?: string
   /** Known already. */
   readonly parts?: readonly Part[]
 }
@@ -38,12 +40,21 @@ export interface ShownAnswer {
 const LINE = 200
 
 export function shownAnswer(tool: string, answer: Envelope): ShownAnswer {
-  const { value_repr, output } = (answer.ok ? answer.result : {}) as Evaluated
-  const done = [...(value_repr ? [value_repr] : []), ...(output ? [output.trimEnd()] : [])].join(' · ')
-  const line = escapeLine(answer.ok ? `⇒ ${done || 'done'}` : `✗ ${answer.error.message.trimEnd()}`)
+  const line = escapeLine(answer.ok ? resultLine(answer.result) : `✗ ${answer.error.message.trimEnd()}`)
   const short = line.length > LINE ? `${line.slice(0, LINE).replace(/[\ud800-\udbff]$/, '')}…` : line
   return { line: short, parts: answer.ok ? (PARTS[tool]?.(answer.result) ?? []) : [] }
 }
+
+function resultLine(result: unknown): string {
+  if (isRunning(result)) return jobLine(result)
+  const { value_repr, output } = (result ?? {}) as Evaluated
+  const told = [...(value_repr ? [value_repr] : []), ...(output ? [output.trimEnd()] : [])].join(' · ')
+  return `⇒ ${told || (value_repr === null ? '(no value)' : 'done')}`
+}
+
+/** `… still runs (job-1)`: a job has not ended. */
+export const jobLine = ({ status, job }: Pick<JobStatus, 'status' | 'job'>): string =>
+  status === 'running' ? `… still runs (${job})` : `… waits for a person (${job})`
 
 /** By the tool that has answered. */
 const PARTS: Readonly<Record<string, (result: unknown) => readonly Part[]>> = {
@@ -81,6 +92,7 @@ function framePart(frame: FrameShown): Part {
   if ('folded' in frame) return { label: escapeLine(`… ${foldedWords(frame)}`) }
   const { file, line, locals } = frame
   return {
+    function: escapeLine(frame.function),
     label: escapeLine(`${placeOf(frame)} in ${frame.function}`),
     ...(file !== null && line !== null && { file, line }),
     parts: locals.map(({ name, repr }) => ({ label: escapeLine(`${name} = ${repr}`) })),

@@ -224,7 +224,7 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
     await command('3')
     await command('Imago eval')
     await neovim.shows(/return LUA +⇒/)
-    await neovim.shows(/return LUA +⇒ done$/m)
+    await neovim.shows(/return LUA +⇒ \(no value\)$/m)
     await command('5Imago eval')
     await neovim.shows(/^f\(\) +⇒ "vim\.cmd\('quit'\) %s \[\[ \]\] <CR>"$/m)
     await command('6Imago eval')

@@ -114,7 +114,7 @@ async function press(uri: Uri, title: string) {
   await vscode.commands.get(command.command)?.(...command.arguments)
 }
 
-test('a program that is not there is a sign, whose click opens the setting; once that is set, it runs', async () => {
+test('a program that is not there is a sign, whose click asks where it is; once that is said, it runs', async () => {
   const bundle = join(rig.folder, 'extension.cjs')
   await build({
     entryPoints: [join(PACKAGE_ROOT, 'editors/vscode/src/editor/extension.ts')],
@@ -134,11 +134,12 @@ test('a program that is not there is a sign, whose click opens the setting; once
     assert.ok(vscode.commands.has(command) || command.startsWith('workbench.'), command)
   const { status } = vscode
   await until(() => status.isShown, 'the sign')
-  const sentence =
-    'there is no program `no-such-imago` on the PATH of VS Code. Set imago.command to its path.'
-  assert.is(status.text, `Imago: ${sentence}`)
-  assert.match(JSON.stringify(status.command), /openSettings.*imago\.command/)
-  vscode.configure(process.execPath)
+  assert.is(status.text, 'Imago: it is not found, or does not start: click to say where it is')
+  // Tabs of plans that an earlier window had open have nothing to show.
+  assert.equal(vscode.tabs(), ['mine'])
+  assert.is(status.command, 'imago.locate')
+  vscode.typed.push(process.execPath)
+  await vscode.commands.get('imago.locate')?.()
   await until(() => status.text === 'Imago' && editor !== undefined, 'the quiet sign')
   assert.is(status.command, 'imago.waits')
   // Nothing waits: its click lists what can be done.
@@ -183,12 +184,21 @@ test('a plan that waits is a sign and no more; opened, its lenses take one hunk 
   assert.match(vscode.text(summary), /what will be applied: 1 of 2[\s\S]*✗ refused: keep it/)
   assert.equal(readFileSync(join(rig.project, 'orders.py'), 'utf8'), ORDERS)
   later()
+  await press(summary, 'Go back')
+  assert.match(titles(after).join(), /^0 Summary,3 ✓ taken .*✗ refused: keep it/)
+  // A key changes nothing that is decided.
+  vscode.look(after, 31)
+  await take()
+  assert.is(`${vscode.seen}`, `${summary}`)
+  assert.match(vscode.text(summary), /what will be applied: 1 of 2[\s\S]*✗ refused: keep it/)
+  later()
   await press(summary, 'Send this')
   assert.match(JSON.stringify(await call.ended()), 'keep it')
   assert.is(readFileSync(join(rig.project, 'orders.py'), 'utf8'), ORDERS.replace('= 3\n', '= 33\n'))
   await until(() => /It ended: ok/.test(vscode.text(summary)), 'what came of it')
   await until(() => vscode.status.text === 'Imago', 'the sign to go')
-  assert.equal(titles(summary), ['0 Undo'])
+  assert.match(titles(summary).join(), /,0 Undo$/)
+  assert.equal(titles(after), ['3 ✓ done (hunk 1 of 2)', '30 ✗ refused: keep it (hunk 2 of 2)'])
   const told = `orders.py has sha256 ${'0123abcd'.repeat(8)}. It had others.\nnext: Look at it again, and call again`
   hear?.('window/showMessage', { message: told })
   assert.is(
@@ -226,8 +236,11 @@ test('unsaved text is said first and saved; a hunk is edited by saving its text;
   await press(summary, 'Save the unsaved text')
   assert.not.match(vscode.text(summary), 'unsaved')
   await press(after, 'Edit')
+  const edited = vscode.seen
+  assert.match(edited.path, /\/hunk 1 of orders\.py$/)
+  assert.equal(titles(edited), ['0 hunk 1 of 2 · orders.py:6: Take this text (Ctrl+S)', '0 Cancel'])
   vscode.write('line5 = "$(x)"')
-  await vscode.commands.get('imago.plan.take')?.()
+  await vscode.save()
   await until(() => titles(after).join().includes('✎ edited'), 'the edit')
   vscode.look(after)
   await vscode.commands.get('imago.plan.takeRest')?.()
@@ -402,7 +415,7 @@ test('it hangs with its plan open: the seat goes, the next one answers, and the 
   assert.is((await call.ended()).ok, false)
   editor?.server.kill('SIGCONT')
   await until(() => /^● /.test(vscode.text(summary)), 'the plan to go')
-  assert.equal(titles(after), [])
+  assert.match(titles(after).join(), /^\d+ not done \(hunk 1 of 1\)$/)
   await next.close()
 })
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { OpenPlan } from '../../editors/vscode/src/plan.ts'
 import { Project, type SeatNews, TOPICS } from '../../editors/vscode/src/project.ts'
 import { programsIn, valueNode, waitsIn } from '../../editors/vscode/src/tree.ts'
-import { evaluate } from '../../editors/vscode/src/values.ts'
+import { evaluate, runsLine, stop } from '../../editors/vscode/src/values.ts'
 import type { DaemonClient } from '../../src/front/client.ts'
 import type { Wishes } from '../../src/front/lsp/requests.ts'
 import type { SubscriptionEvent } from '../../src/front/subscriptions.ts'
@@ -154,7 +154,6 @@ test('a hunk is taken and one refused with a reason, by the hash that was shown;
   assert.match(JSON.stringify(await call), 'keep it')
   assert.is(text(), ORDERS.replace('line3 = 3\n', 'line3 = 33\u202e\nmore = 1\n'))
   await over(plan, /It ended: ok\. To take it back: imago undo plan-/)
-  assert.is(project.lastUndo, plan.undo)
   const undone = project.call('undo_change', { change: plan.undo }, { follow: true })
   await until(() => opens.length === 1, 'the plan of the undo')
   const undo = await OpenPlan.open(project, opens[0] ?? '')
@@ -162,29 +161,6 @@ test('a hunk is taken and one refused with a reason, by the hash that was shown;
   await undo.send({ decision: undo.stage === 'whole' ? 'approve' : 'choose' })
   assert.match((await undone).shown, /./)
   assert.is(text(), ORDERS)
-})
-
-test('the last change is the newest that holds, of any seat, and never an undo', async () => {
-  const { project } = opened
-  const done = (id: string, tool: string, undo: string | null) => ({
-    topic: 'approvals' as const,
-    key: id,
-    value: {
-      state: 'ended' as const,
-      ...{ id, tool, root: project.root, title: '', outcome: 'approved' as const, why: '' },
-      // As old as it was when it was told.
-      ago_ms: 0,
-      ended: { outcome: 'ok', undo },
-    },
-  })
-  const second = new Project(project.root, { request: () => Promise.reject(), changed() {}, says() {} })
-  const hears = (...rows: ReturnType<typeof done>[]) =>
-    second.heardRows({ rev: '', changes: rows } as unknown as SubscriptionEvent)
-  hears(done('plan-1', 'edit_file', 'plan-1'), done('plan-2', 'edit_file', 'plan-2'))
-  assert.is(second.lastUndo, 'plan-2')
-  hears(done('plan-2', 'edit_file', null), done('plan-3', 'undo_change', 'plan-3'))
-  assert.is(second.lastUndo, 'plan-1')
-  assert.is(project.lastUndo, undefined)
 })
 
 test('a hunk is edited where one was taken, an edit that cannot be used is told, and the rest is taken', async () => {
@@ -320,6 +296,20 @@ test('code is evaluated in the program, with its result in one line, and a fault
   assert.match(failed.short, /^✗ ZeroDivisionError/)
 })
 
+test('an evaluation that runs says so until it ends, is told as a job to who does not wait, and is stopped', async () => {
+  const { project } = opened
+  assert.is((await evaluate(project, code('x = 1'))).short, '⇒ (no value)')
+  const ends = evaluate(project, code('while True: threading.Event().wait(0.01)'), 'call-1')
+  await until(() => /^… still runs \(job-\d+\)$/.test(runsLine(project, 'call-1')), 'the job')
+  const runs = runsLine(project, 'call-1')
+  const [job] = /job-\d+/.exec(runs) ?? []
+  assert.is((await project.call('job', { job })).line, runs)
+  await stop(project, 'call-1')
+  assert.match((await ends).short, '✗ The code was stopped')
+  assert.is(runsLine(project, 'call-1'), '… runs')
+  assert.match(await stop(project, 'call-1'), /has ended/)
+})
+
 test('hostile texts as values, prints and errors are a line and a text of what is seen (threat 14) (threat 16) (threat 17)', async () => {
   const { project } = opened
   const texts = [...HOSTILE_TEXTS.map(({ text }) => text), ...HOSTILE_NAMES.map(([, name]) => name)]
@@ -361,7 +351,8 @@ test('a program opens thread by thread, whose frames lead to their places', asyn
   const [library, frame] = (await waiter?.children?.()) ?? []
   assert.match(library?.label ?? '', /^… \d frames of threading$/)
   assert.match(frame?.file ?? '', /\/till\.py$/)
-  assert.is(frame?.label, `${frame?.file}:${frame?.line} in wait`)
+  assert.equal([frame?.label, frame?.detail], ['wait', `till.py:${frame?.line}`])
+  assert.is(frame?.tooltip, `${frame?.file}:${frame?.line} in wait`)
   assert.equal(
     (await frame?.children?.())?.map(({ label }) => label),
     ["order = 'tea'"],

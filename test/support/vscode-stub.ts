@@ -32,10 +32,19 @@ export interface VsCode {
   readonly seen: Uri
   /** So many lines of a document are on the screen; before that, all of them. */
   screen(lines: number): void
-  /** The person writes that text in the document that they look at, which has no file. */
+  /** The person writes that text in the document that they look at. */
   write(text: string): void
+  /** The person saves the document that they look at. */
+  save(): Promise<void>
+  /** Labels of the tabs. */
+  tabs(): readonly string[]
   /** A file has unsaved text. */
   unsaved(path: string): void
+}
+
+interface Files {
+  readFile(uri: Uri): Uint8Array
+  writeFile(uri: Uri, text: Uint8Array): void
 }
 
 interface View {
@@ -73,24 +82,44 @@ export function loadExtension(
   const asked: VsCode['asked'] = []
   const documents: object[] = []
   let saved: (document: object) => void = () => {}
-  const untitled = { uri: uri({ scheme: 'untitled', path: 'Untitled-1' }), isDirty: false, lineCount: 1 }
-  let written = ''
+  let willSave: (event: object) => void = () => {}
+  const files = new Map<string, Files>()
+  /** Texts that were written and not saved. */
+  const written = new Map<string, string>()
+  const tabs: { readonly label: string; readonly input: { readonly uri: Uri } | undefined }[] = [
+    { label: 'Imago: Edit a.py; question + 1 file (0 files)', input: undefined },
+    { label: 'a.py', input: { uri: uri({ scheme: 'imago-plan', path: '/a.py' }) } },
+    { label: 'mine', input: { uri: uri({ scheme: 'file', path: '/mine' }) } },
+  ]
   const event = () => ({ dispose() {} })
   const text = (uri: Uri) => contents.get(uri.scheme)?.provideTextDocumentContent(uri) ?? ''
-  const document = (uri: Uri) =>
-    uri.scheme === 'untitled'
-      ? Object.assign(untitled, { getText: () => written })
-      : {
-          uri,
-          isDirty: false,
-          languageId: 'plaintext',
-          lineCount: text(uri).split('\n').length,
-          getText: () => '',
-        }
+  const document = (uri: Uri) => {
+    const now = () =>
+      written.get(`${uri}`) ?? Buffer.from(files.get(uri.scheme)?.readFile(uri) ?? '').toString()
+    const made = {
+      uri,
+      isDirty: written.has(`${uri}`),
+      languageId: 'plaintext',
+      lineCount: text(uri).split('\n').length,
+      getText: now,
+      async save() {
+        willSave({ document: made, reason: 1 })
+        files.get(uri.scheme)?.writeFile(uri, Buffer.from(now()))
+        written.delete(`${uri}`)
+        saved(made)
+      },
+    }
+    return made
+  }
   const window = {
     activeTextEditor: undefined as object | undefined,
     visibleTextEditors: [] as object[],
-    tabGroups: { all: [], close: async () => true },
+    tabGroups: {
+      all: [{ tabs }],
+      async close(closed: readonly object[]) {
+        tabs.splice(0, tabs.length, ...tabs.filter(tab => !closed.includes(tab)))
+      },
+    },
     createOutputChannel: () => ({ info() {}, warn() {}, error() {}, dispose() {} }),
     createStatusBarItem: () =>
       Object.assign(status, {
@@ -113,7 +142,10 @@ export function loadExtension(
       return typed.shift()
     },
     showQuickPick: async (items: readonly unknown[]) => items[0],
-    showTextDocument: async ({ uri }: { uri: Uri }) => look(uri),
+    async showTextDocument({ uri }: { uri: Uri }) {
+      tabs.push({ label: uri.path, input: { uri } })
+      look(uri)
+    },
     onDidChangeActiveTextEditor: event,
     onDidChangeVisibleTextEditors: event,
     onDidChangeTextEditorVisibleRanges: event,
@@ -153,11 +185,17 @@ export function loadExtension(
   const workspace = {
     workspaceFolders: [{ uri: uri({ scheme: 'file', path: folder }) }],
     textDocuments: documents,
-    getConfiguration: () => ({ get: (name: string) => (name === 'command' ? program : true) }),
+    getConfiguration: () => ({
+      get: (name: string) => (name === 'command' ? program : true),
+      update: async (_: string, command: string) => vscode.configure(command),
+    }),
+    registerFileSystemProvider: (scheme: string, provider: Files) => void files.set(scheme, provider),
+    onWillSaveTextDocument(heard: typeof willSave) {
+      willSave = heard
+    },
     registerTextDocumentContentProvider: (scheme: string, provider: never) =>
       void contents.set(scheme, provider),
-    openTextDocument: async (what: Uri | { content: string }) =>
-      'content' in what ? untitled : document(what),
+    openTextDocument: async (uri: Uri) => document(uri),
     asRelativePath: ({ path }: Uri) => path,
     onDidChangeTextDocument: event,
     onDidSaveTextDocument(heard: typeof saved) {
@@ -208,6 +246,17 @@ export function loadExtension(
     TextEditorRevealType: {},
     TreeItemCollapsibleState: {},
     FileChangeType: {},
+    FileType: {},
+    TextDocumentSaveReason: { Manual: 1 },
+    ConfigurationTarget: {},
+    FileSystemError: {},
+    MarkdownString: class {
+      value = ''
+      appendCodeblock(code: string) {
+        this.value += code
+        return this
+      }
+    },
   }
   const loader = Module as unknown as { _load(id: string, ...rest: unknown[]): unknown }
   const load = loader._load
@@ -244,8 +293,11 @@ export function loadExtension(
       lines = count
     },
     write(text) {
-      written = text
+      written.set(`${seen}`, text)
+      look(seen)
     },
+    save: () => document(seen).save(),
+    tabs: () => tabs.map(({ label }) => label),
     unsaved: path =>
       void documents.push({
         uri: uri({ scheme: 'file', path }),

@@ -101,6 +101,16 @@ export class OpenPlan {
     return this.#end ?? (this.#isSent ? 'The answer was sent.' : this.#fault)
   }
 
+  /** What became of a hunk, once the plan is over; before that, what is decided about it. */
+  became(piece: Piece): string {
+    const row = this.#now
+    if (this.stage !== 'over') return decisionText(piece)
+    const { outcome = undefined, ended = undefined } = row?.state === 'ended' ? row : {}
+    if (!this.#isSent) return outcome === 'approved' ? 'answered elsewhere' : 'not done'
+    if (piece.decision?.type === 'refuse' || ended === undefined) return decisionText(piece)
+    return ended.outcome === 'ok' ? '✓ done' : 'not done'
+  }
+
   /** The name by which it is taken back, once it is done. */
   get undo(): string | undefined {
     const row = this.#now
@@ -127,9 +137,7 @@ export class OpenPlan {
       const { hunk, decision } = piece
       if (inFiles.has(hunk.shown)) continue
       const line = lines.length
-      // What was decided here and never sent was not done.
-      const said = stage === 'over' && !this.#isSent ? '' : `  ${escapeLine(decisionText(piece))}`
-      lines.push(`━ ${this.headOf(piece)}${said}`)
+      lines.push(`━ ${this.headOf(piece)}  ${escapeLine(this.became(piece))}`)
       const diff = decision?.type === 'refuse' ? [] : escapeText(hunk.diff).replace(/\n$/, '').split('\n')
       // With a margin none of them can be taken for one of ours.
       lines.push(...diff.map(one => `│ ${one}`))

@@ -35,7 +35,7 @@ export type Answer = Told<Envelope & ShownAnswer> & { readonly kernel?: string }
 export type SeatNews = Told<SeatEvent | { readonly type: 'left'; readonly why: string | null }>
 
 /** That a project follows. */
-export const TOPICS = ['approvals', 'kernels', 'seats'] as const satisfies readonly Topic[]
+export const TOPICS = ['approvals', 'calls', 'kernels', 'seats'] as const satisfies readonly Topic[]
 
 /**
  * A project in the editor, by the root that `imago lsp` names. What that has told last is all the state that there is; what
@@ -45,6 +45,7 @@ export class Project {
   readonly root: string
   readonly rows = {
     approvals: new Map<string, PlanRow>(),
+    calls: new Map<string, TopicRows['calls']>(),
     kernels: new Map<string, TopicRows['kernels']>(),
     seats: new Map<string, Asks<TopicRows['seats']>>(),
   }
@@ -115,14 +116,6 @@ export class Project {
       this.heardSeat({ type: 'left', why: null, shown: '' })
       throw fault
     })
-  }
-
-  /** What `undo_change` takes for the newest change that was not taken back, of any seat; undefined: none is known. */
-  get lastUndo(): string | undefined {
-    const ended = [...this.rows.approvals.values()].flatMap(row =>
-      row.state === 'ended' && row.tool !== 'undo_change' && row.ended?.undo ? [row.ended.undo] : [],
-    )
-    return ended.at(-1)
   }
 
   /** What waits, and what a person types who lets this editor sit; empty where nothing does. */

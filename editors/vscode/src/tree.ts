@@ -1,3 +1,4 @@
+import { basename } from 'node:path'
 import type { Part } from '../../../src/front/shown-answer.ts'
 import { escapeLine } from '../../../src/text/escape.ts'
 import type { Project } from './project.ts'
@@ -7,6 +8,8 @@ import { linesOf, partsOf, type ValueNode } from './values.ts'
 export interface TreeNode extends Pick<Part, 'label' | 'file' | 'line'> {
   readonly project: Project
   readonly detail?: string
+  /** Left out: its label and detail. */
+  readonly tooltip?: string
   /** Of its icon, as VS Code calls it. */
   readonly icon?: string
   /** The command of a click. */
@@ -53,5 +56,11 @@ export function valueNode(project: Project, { parts, ...value }: ValueNode): Tre
   const isLeaf = value.expr === undefined && !parts?.length
   const children = async () =>
     (parts ?? (await partsOf(project, value))).map(part => valueNode(project, part))
-  return { ...value, project, ...(!isLeaf && { children }) }
+  const { function: frame, label, file, line } = value
+  const looks = frame !== undefined && {
+    label: frame,
+    detail: file === undefined ? '' : escapeLine(`${basename(file)}:${line}`),
+    tooltip: label,
+  }
+  return { ...value, ...looks, project, ...(!isLeaf && { children }) }
 }

@@ -1,4 +1,4 @@
-import type { Part } from '../../../src/front/shown-answer.ts'
+import { jobLine, type Part } from '../../../src/front/shown-answer.ts'
 import { escapeLine, escapeText } from '../../../src/text/escape.ts'
 import type { Project } from './project.ts'
 
@@ -27,11 +27,32 @@ export interface Code {
   readonly line: number
 }
 
+/** Seconds, as many as a call may be waited for: it never goes on unseen. */
+const PATIENCE = 1_000_000
+
+/** A call as it is now; undefined before it has begun, and after its end. */
+const underWay = (project: Project, call: string) =>
+  [...project.rows.calls.values()].find(row => row.call === call)
+
+/** An evaluation that has not ended, in a line. */
+export function runsLine(project: Project, call: string): string {
+  const row = underWay(project, call)
+  return row ? jobLine({ job: row.job, status: row.plan === null ? 'running' : 'waiting' }) : '… runs'
+}
+
+/** Stops an evaluation, or withdraws its plan; answers with what came of that. */
+export async function stop(project: Project, call: string): Promise<string> {
+  const row = underWay(project, call)
+  if (row === undefined) return 'the evaluation has not begun yet, or has ended.'
+  return (await project.call('interrupt_job', { job: row.job })).shown
+}
+
 /** Runs code in the program that the person has chosen, else in one of its language. `value`: worth a closer look. */
-export async function evaluate(project: Project, { text, languageId, file, line }: Code) {
+export async function evaluate(project: Project, { text, languageId, file, line }: Code, call?: string) {
   const { kernel } = project
-  const args = { expr: text, ...(file && { file, line }), ...(kernel && { kernel }) }
-  const answer = await project.call('eval_expr', args, { language: languageId })
+  const args = { expr: text, patience: PATIENCE, ...(file && { file, line }), ...(kernel && { kernel }) }
+  const how = { language: languageId, ...(call && { call }) }
+  const answer = await project.call('eval_expr', args, how)
   const { handle } = (answer.ok ? answer.result : {}) as { handle?: string }
   const value: ValueNode | undefined =
     handle === undefined ? undefined : { label: escapeLine(text.trim()), expr: handle, kernel: answer.kernel }

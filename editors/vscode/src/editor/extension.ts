@@ -1,5 +1,6 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { delimiter, join } from 'node:path'
 import * as vscode from 'vscode'
 import type { LanguageClient } from 'vscode-languageclient/node'
 import { isWithin, realOf } from '../../../../src/files/roots.ts'
@@ -64,11 +65,8 @@ export function activate({ subscriptions }: vscode.ExtensionContext): void {
     return found
   }
 
-  async function start(path: string): Promise<void> {
-    // The client would pop up where there is no such program.
-    const tried = spawn(path, ['--version'], { stdio: 'ignore' })
-    await once(tried, 'spawn')
-    tried.kill()
+  async function start(): Promise<void> {
+    const path = found(vscode.workspace.getConfiguration('imago').get<string>('command') || 'imago')
     const { LanguageClient, State } = await import('vscode-languageclient/node')
     const server = { command: path, args: ['lsp', '--stdio'] }
     const made = new LanguageClient('imago', 'Imago', server, {
@@ -96,16 +94,12 @@ export function activate({ subscriptions }: vscode.ExtensionContext): void {
 
   /** Starts it by the setting, in the place of the one that runs. */
   async function begin(): Promise<void> {
-    const path = vscode.workspace.getConfiguration('imago').get<string>('command') || 'imago'
     await client?.stop().catch(() => {})
     client = undefined
-    await start(path).catch((fault: NodeJS.ErrnoException) => {
+    await start().catch((fault: unknown) => {
       log.error(faultText(fault))
-      const isMissing = fault.code === 'ENOENT'
-      const why = isMissing ? `there is no program \`${path}\` on the PATH of VS Code.` : 'it does not run.'
-      draw(`${why} Set imago.command to its path.`)
-      const args = ['imago.command']
-      status.command = { title: 'Settings', command: 'workbench.action.openSettings', arguments: args }
+      draw('it is not found, or does not start: click to say where it is')
+      status.command = 'imago.locate'
     })
   }
 
@@ -122,6 +116,12 @@ export function activate({ subscriptions }: vscode.ExtensionContext): void {
     ...plans.commands,
     'plan.open': ({ project, name }: TreeNode) => plans.open(project, name ?? ''),
     undo: () => plans.undo(here()),
+    async locate() {
+      const settings = vscode.workspace.getConfiguration('imago')
+      const prompt = 'Where imago is, as “command -v imago” says in a terminal'
+      const path = await vscode.window.showInputBox({ prompt, value: settings.get('command') ?? '' })
+      if (path) await settings.update('command', path, vscode.ConfigurationTarget.Global)
+    },
     async waits() {
       const [first, ...others] = rowsOf(waitsIn)()
       const { executeCommand } = vscode.commands
@@ -144,6 +144,7 @@ export function activate({ subscriptions }: vscode.ExtensionContext): void {
       const value = editor && (await results.evaluate(here(), editor))
       if (value) keep(here(), value)
     },
+    stop: async () => tell(await results.stop()),
     async value() {
       const { document, selection } = vscode.window.activeTextEditor ?? {}
       const prompt = 'An expression; looking runs no code'
@@ -179,6 +180,16 @@ export function activate({ subscriptions }: vscode.ExtensionContext): void {
     ),
   )
   void begin()
+}
+
+/** The file of a program; also where npm puts it without root, which the PATH of VS Code may lack. */
+function found(command: string): string {
+  const path = command.replace(/^~(?=\/)/, homedir())
+  const folders = [...(process.env.PATH ?? '').split(delimiter), join(homedir(), '.local/bin')]
+  const places = path.includes('/') ? [path] : folders.map(folder => join(folder, path))
+  const place = places.find(one => existsSync(one))
+  if (place === undefined) throw new Error(`There is no ${path} in ${folders.join(', ')}.`)
+  return place
 }
 
 export async function deactivate(): Promise<void> {

@@ -1,12 +1,14 @@
+import { basename, dirname, join } from 'node:path'
 import * as vscode from 'vscode'
 import { realOf } from '../../../../src/files/roots.ts'
-import { decisionText } from '../../../../src/front/hunks/decisions.ts'
 import type { Decision } from '../../../../src/front/hunks/patch.ts'
 import { OpenPlan, type ShownFile, type ShownText, type Stage } from '../plan.ts'
 import type { Project } from '../project.ts'
 import { plainLabel, plainSentence, tell } from './messages.ts'
 
 const SCHEME = 'imago-plan'
+/** Of texts that a person writes in the place of hunks: saved, they are taken. */
+const EDIT = 'imago-edit'
 
 /** Before that nothing counts that is pressed: a key that is held or doubled does not answer what it has brought up. */
 const HELD_MS = 500
@@ -24,8 +26,11 @@ const PLAN_ACTS: Readonly<Record<Stage, Readonly<Record<string, string>>>> = {
 /** Plans in diff editors, with lenses and keys for their hunks. */
 export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentContentProvider {
   readonly #plans = new Map<string, OpenPlan>()
-  /** Texts that a person writes in the place of hunks. */
-  readonly #edits = new Map<vscode.TextDocument, { readonly open: OpenPlan; readonly at: number }>()
+  /** Texts that a person writes in the place of hunks, by their addresses. */
+  readonly #edits = new Map<string, Edit>()
+  #editsMade = 0
+  /** The document that a person saves by themselves now. */
+  #saves: vscode.TextDocument | undefined
   /** When an end or what will be applied was brought up, or a key pressed too soon after that. */
   #broughtUp = 0
   readonly #lenses = new vscode.EventEmitter<void>()
@@ -34,21 +39,38 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
   readonly onDidChange = this.#texts.event
 
   register(): vscode.Disposable[] {
+    void vscode.window.tabGroups.close(tabsOf(isLeft))
     return [
       vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
-      vscode.languages.registerCodeLensProvider([{ scheme: SCHEME }, { scheme: 'untitled' }], this),
+      vscode.workspace.registerFileSystemProvider(EDIT, textsOf(this.#edits)),
+      vscode.languages.registerCodeLensProvider([{ scheme: SCHEME }, { scheme: EDIT }], this),
       vscode.window.onDidChangeActiveTextEditor(() => this.#sayPlace()),
       vscode.window.onDidChangeVisibleTextEditors(editors => this.#see(editors)),
       vscode.window.onDidChangeTextEditorVisibleRanges(({ textEditor }) => this.#see([textEditor])),
-      vscode.workspace.onDidSaveTextDocument(() => this.#plans.forEach(this.#draw, this)),
-      vscode.workspace.onDidCloseTextDocument(document => void this.#edits.delete(document)),
+      vscode.workspace.onWillSaveTextDocument(({ document, reason }) => {
+        this.#saves = reason === vscode.TextDocumentSaveReason.Manual ? document : undefined
+      }),
+      vscode.workspace.onDidSaveTextDocument(document => {
+        if (document === this.#saves) void this.#takeText(document)
+        this.#plans.forEach(this.#draw, this)
+      }),
+      vscode.workspace.onDidCloseTextDocument(({ uri }) => void this.#edits.delete(`${uri}`)),
     ]
   }
 
   /** What can be done about an open plan, and the hunk of it that is meant, by the names of commands. */
   readonly commands: Readonly<Record<string, (id?: string, at?: number) => unknown>> = Object.fromEntries(
-    Object.entries<(open: OpenPlan) => unknown>({
-      take: open => this.#take(open),
+    Object.entries<(open: OpenPlan, at?: number) => unknown>({
+      take: (open, at) => this.#take(open, at !== undefined),
+      takeText: () => {
+        const { document } = vscode.window.activeTextEditor ?? {}
+        return document?.isDirty ? document.save() : this.#takeText(document)
+      },
+      cancel: () => vscode.commands.executeCommand('workbench.action.revertAndCloseActiveEditor'),
+      summary: open => {
+        open.decisions.toAll()
+        return this.#go(open)
+      },
       refuse: open => this.#refuse(open),
       edit: open => this.#edit(open),
       takeRest: async open => {
@@ -68,7 +90,7 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
         if (open === undefined) return
         if ((open.stage === 'choose' && !name.endsWith('Rest')) || name === 'goTo')
           open.decisions.to(at ?? this.#atCursor(open))
-        await does(open)
+        await does(open, at)
         this.#draw(open)
       },
     ]),
@@ -85,8 +107,7 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
     // VS Code puts behind it how many texts there are.
     const files = open.files.length === 1 ? '1 file' : `${open.files.length} files`
     const title = plainLabel(`Imago: ${open.row.title}; question + ${files}`)
-    const tabs = vscode.window.tabGroups.all.flatMap(group => group.tabs)
-    await vscode.window.tabGroups.close(tabs.filter(({ label }) => label.startsWith(title)))
+    await vscode.window.tabGroups.close(tabsOf(({ label }) => label.startsWith(title)))
     await vscode.commands.executeCommand('vscode.changes', title, [
       [summaryOf(open), undefined, summaryOf(open)],
       ...open.files.map(file => [vscode.Uri.file(file.path), ...sidesOf(open, file)]),
@@ -102,12 +123,10 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
   }
 
   /** Takes back a change, the last one where none is named. That is a plan too, which opens. */
-  async undo(project: Project, change = project.lastUndo): Promise<void> {
-    if (change === undefined)
-      return tell('no change is known that can be taken back; imago log has older ones.')
+  async undo(project: Project, change?: string): Promise<void> {
     // Where nobody could answer it, it would be refused.
     await project.ask('sit', { alone: true }).catch(() => {})
-    tell((await project.call('undo_change', { change }, { follow: true })).shown)
+    tell((await project.call('undo_change', change ? { change } : {}, { follow: true })).shown)
   }
 
   #draw(open: OpenPlan): void {
@@ -116,17 +135,14 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
     this.#lenses.fire()
   }
 
-  /** Says to key bindings whether the active editor has a plan, or a text for a hunk. */
+  /** Says to key bindings whether the active editor has a plan. */
   #sayPlace(): void {
-    const document = vscode.window.activeTextEditor?.document
-    const isEdit = document !== undefined && this.#edits.has(document)
-    void vscode.commands.executeCommand('setContext', 'imago.edit', isEdit)
-    void vscode.commands.executeCommand('setContext', 'imago.plan', !isEdit && this.#active !== undefined)
+    void vscode.commands.executeCommand('setContext', 'imago.plan', this.#active !== undefined)
   }
 
   get #active(): OpenPlan | undefined {
     const document = vscode.window.activeTextEditor?.document
-    return document && (this.#edits.get(document)?.open ?? this.#at(document.uri)?.open)
+    return document && this.#at(document.uri)?.open
   }
 
   /** The plan of a document, and which of its texts that is. */
@@ -155,38 +171,46 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
   }
 
   provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
-    const edit = this.#edits.get(document)
+    const edit = this.#edits.get(`${document.uri}`)
     const { open = edit?.open, side, file } = this.#at(document.uri) ?? {}
     if (open === undefined || side === 'before') return []
     const lens = (line: number, title: string, name: string, at?: number) => {
       const does = { title, command: `imago.plan.${name}`, arguments: [open.row.id, at] }
       return new vscode.CodeLens(new vscode.Range(line, 0, line, 0), does)
     }
-    if (edit !== undefined) return [lens(0, 'Take this text', 'take')]
+    if (edit !== undefined)
+      return [
+        lens(0, plainLabel(`hunk ${edit.name}: Take this text (Ctrl+S)`), 'takeText'),
+        lens(0, 'Cancel', 'cancel'),
+      ]
     const { stage, decisions } = open
     const hunks = this.#textAt(document.uri).hunks.flatMap(({ at, line }) => {
       const piece = decisions.pieces[at]
-      if (piece === undefined || (stage !== 'choose' && stage !== 'confirm')) return []
-      const title = `${decisionText(piece)} (hunk ${piece.hunk.number} of ${decisions.pieces.length})`
+      if (piece === undefined) return []
+      const title = `${open.became(piece)} (hunk ${piece.hunk.number} of ${decisions.pieces.length})`
       const acts = Object.entries(stage === 'choose' ? HUNK_ACTS : {})
       return [
         lens(line, plainLabel(title), 'goTo', at),
         ...acts.map(([title, name]) => lens(line, title, name, at)),
       ]
     })
-    if (file !== undefined) return hunks
+    const isDecided = stage === 'choose' && decisions.undecided === 0
+    const back = isDecided ? [lens(0, 'Summary', 'summary')] : []
+    if (file !== undefined) return [...back, ...hunks]
     const save = unsaved(open).length === 0 ? [] : [lens(0, 'Save the unsaved text', 'save')]
-    const acts = Object.entries(PLAN_ACTS[stage]).filter(([, name]) => name !== 'undo' || open.undo)
+    const possible = isDecided ? {} : PLAN_ACTS[stage]
+    const acts = Object.entries(possible).filter(([, name]) => name !== 'undo' || open.undo)
     const end = stage === 'whole' || stage === 'confirm' ? Math.max(0, document.lineCount - 1) : 0
-    return [...save, ...hunks, ...acts.map(([title, name]) => lens(end, title, name))]
+    return [...save, ...back, ...hunks, ...acts.map(([title, name]) => lens(end, title, name))]
   }
 
-  /** Takes a hunk, the text that was written for one, or a plan without hunks; or sends what was decided. */
-  async #take(open: OpenPlan): Promise<void> {
-    const document = vscode.window.activeTextEditor?.document
-    const edit = document && this.#edits.get(document)
-    if (edit) return this.#takeText(document, edit.open, edit.at)
+  /** Takes a hunk, or a plan without hunks; or sends what was decided. A key leaves a hunk that is decided as that is. */
+  async #take(open: OpenPlan, isMeant: boolean): Promise<void> {
     const { stage, decisions } = open
+    if (stage === 'choose' && decisions.piece?.decision !== undefined && !isMeant) {
+      decisions.goOn()
+      return this.#go(open)
+    }
     if (!(await this.#counts(open, decisions.at)) || open.stage !== stage) return
     if (stage !== 'choose') return open.send({ decision: stage === 'whole' ? 'approve' : 'choose' })
     decisions.decide({ type: 'accept' })
@@ -253,19 +277,26 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
   async #edit(open: OpenPlan): Promise<void> {
     const { at, piece } = open.decisions
     if (open.stage !== 'choose' || piece === undefined) return
-    const content = piece.hunk.after.replaceAll('\r\n', '\n')
-    const document = await vscode.workspace.openTextDocument({ content })
-    this.#edits.set(document, { open, at })
-    await vscode.window.showTextDocument(document, { preview: false })
+    const { number, shown, line, after } = piece.hunk
+    // By the end of its name it has the language of the file.
+    const path = join('/', dirname(shown), `hunk ${number} of ${basename(shown)}`)
+    const uri = vscode.Uri.from({ scheme: EDIT, path, query: `${++this.#editsMade}` })
+    const name = `${number} of ${open.decisions.pieces.length} · ${shown}:${line}`
+    const text = Buffer.from(after.replaceAll('\r\n', '\n'))
+    this.#edits.set(`${uri}`, { open, at, name, text })
+    await showText(uri)
   }
 
   /** A person is done with the text of a hunk, which is closed; it stays open where it cannot be used, which is said. */
-  async #takeText(document: vscode.TextDocument, open: OpenPlan, at: number): Promise<void> {
+  async #takeText(document: vscode.TextDocument | undefined): Promise<void> {
+    const { open, at } = this.#edits.get(`${document?.uri}`) ?? {}
+    if (document === undefined || open === undefined || at === undefined) return
     open.decisions.to(at)
     const why = open.decisions.rewritten(at, document.getText().replaceAll('\r\n', '\n'))
     if (why !== undefined) return tell(why)
-    this.#edits.delete(document)
-    await vscode.commands.executeCommand('workbench.action.revertAndCloseActiveEditor')
+    const isIts = ({ input }: vscode.Tab) =>
+      `${(input as Partial<vscode.TabInputText>)?.uri}` === `${document.uri}`
+    await vscode.window.tabGroups.close(tabsOf(isIts))
     if (open.stage === 'over') return tell('that plan waits no more: nothing was answered.')
     await this.#go(open)
   }
@@ -302,6 +333,48 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
     } else await showText(uri)
   }
 }
+
+/** A text that a person writes, and the hunk that it is for. */
+interface Edit {
+  readonly open: OpenPlan
+  readonly at: number
+  readonly name: string
+  text: Uint8Array
+}
+
+/** Files of such texts, so that VS Code asks for no name where one is closed. */
+function textsOf(edits: ReadonlyMap<string, Edit>): vscode.FileSystemProvider {
+  const textAt = (uri: vscode.Uri) => {
+    const edit = edits.get(`${uri}`)
+    if (edit === undefined) throw vscode.FileSystemError.FileNotFound(uri)
+    return edit
+  }
+  const not = () => {
+    throw vscode.FileSystemError.NoPermissions()
+  }
+  return {
+    onDidChangeFile: new vscode.EventEmitter<vscode.FileChangeEvent[]>().event,
+    watch: () => ({ dispose() {} }),
+    stat: uri => ({ type: vscode.FileType.File, ctime: 0, mtime: 0, size: textAt(uri).text.length }),
+    readFile: uri => textAt(uri).text,
+    writeFile(uri, text) {
+      textAt(uri).text = text
+    },
+    ...{ readDirectory: not, createDirectory: not, delete: not, rename: not },
+  }
+}
+
+const tabsOf = (isMeant: (tab: vscode.Tab) => boolean): vscode.Tab[] =>
+  vscode.window.tabGroups.all.flatMap(group => group.tabs.filter(isMeant))
+
+/** A tab of a plan that an earlier window had open. */
+function isLeft({ input, label }: vscode.Tab): boolean {
+  const { uri, modified = uri } = (input ?? {}) as { uri?: vscode.Uri; modified?: vscode.Uri }
+  return modified === undefined ? TITLE.test(label) : modified.scheme === SCHEME || modified.scheme === EDIT
+}
+
+/** How a tab with the files of a plan is named. */
+const TITLE = /^Imago: .*; question \+ \d+ file/s
 
 /** The editor that shows a document. */
 const editorOf = (uri: vscode.Uri) =>

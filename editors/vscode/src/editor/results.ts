@@ -1,6 +1,11 @@
+import { randomUUID } from 'node:crypto'
 import * as vscode from 'vscode'
-import type { Project } from '../project.ts'
-import { evaluate, type ValueNode } from '../values.ts'
+import { escapeLine } from '../../../../src/text/escape.ts'
+import { faultText, type Project } from '../project.ts'
+import { evaluate, runsLine, stop, type ValueNode } from '../values.ts'
+
+/** How often a line is drawn whose evaluation runs, and how soon. */
+const RUNS_MS = 500
 
 /** Results of evaluations behind their code, until the text changes there. */
 export class Results {
@@ -9,8 +14,12 @@ export class Results {
   })
   /** By document and line. */
   readonly #shown = new Map<vscode.TextDocument, Map<number, vscode.DecorationOptions>>()
+  /** Of evaluations that have not ended, by their calls, the newest last. */
+  readonly #running = new Map<string, Project>()
+  readonly #stop = new vscode.MarkdownString('[Stop the evaluation](command:imago.stop)')
 
   register(): vscode.Disposable[] {
+    this.#stop.isTrusted = { enabledCommands: ['imago.stop'] }
     return [
       this.#style,
       vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => {
@@ -32,18 +41,35 @@ export class Results {
     if (text.trim() === '') return
     const { version, languageId, uri } = document
     const file = uri.scheme === 'file' ? uri.fsPath : undefined
-    const answer = await evaluate(project, { text, file, languageId, line: start.line + 1 })
-    if (document.version !== version || document.isClosed) return answer.value
-    const color = new vscode.ThemeColor(answer.ok ? 'editorCodeLens.foreground' : 'editorError.foreground')
-    const drawn = {
-      range: document.lineAt(last).range,
-      // A block of code, longer fences than any in the text: nothing in it is read as markup.
-      hoverMessage: new vscode.MarkdownString().appendCodeblock(answer.text, 'plaintext'),
-      renderOptions: { after: { contentText: `  ${answer.short}`, color } },
+    const put = (said: string, hoverMessage: vscode.MarkdownString, isFault = false) => {
+      if (document.version !== version || document.isClosed) return
+      const color = new vscode.ThemeColor(isFault ? 'editorError.foreground' : 'editorCodeLens.foreground')
+      const renderOptions = { after: { contentText: `  ${said}`, color } }
+      const drawn = { range: document.lineAt(last).range, hoverMessage, renderOptions }
+      this.#shown.set(document, (this.#shown.get(document) ?? new Map()).set(last, drawn))
+      this.#draw()
     }
-    this.#shown.set(document, (this.#shown.get(document) ?? new Map()).set(last, drawn))
-    this.#draw()
-    return answer.value
+    const call = randomUUID()
+    this.#running.set(call, project)
+    const drawing = setInterval(() => put(runsLine(project, call), this.#stop), RUNS_MS)
+    try {
+      const answer = await evaluate(project, { text, file, languageId, line: start.line + 1 }, call)
+      // A block of code, longer fences than any in the text: nothing in it is read as markup.
+      put(answer.short, new vscode.MarkdownString().appendCodeblock(answer.text, 'plaintext'), !answer.ok)
+      return answer.value
+    } catch (fault) {
+      put(`✗ ${escapeLine(faultText(fault))}`, new vscode.MarkdownString(), true)
+      throw fault
+    } finally {
+      clearInterval(drawing)
+      this.#running.delete(call)
+    }
+  }
+
+  /** Stops the newest evaluation that has not ended. */
+  async stop(): Promise<string> {
+    const [call, project] = [...this.#running].at(-1) ?? []
+    return call && project ? stop(project, call) : 'no evaluation runs.'
   }
 
   #draw(): void {

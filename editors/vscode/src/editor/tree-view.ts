@@ -14,11 +14,11 @@ export const treeOf = (
 })
 
 function itemOf(node: TreeNode): vscode.TreeItem {
-  const { project, label, detail = '', name, icon, click, file, line = 1, children } = node
+  const { project, label, detail = '', tooltip, name, icon, click, file, line = 1, children } = node
   const { Collapsed, None } = vscode.TreeItemCollapsibleState
   const item = new vscode.TreeItem(plainLabel(label), children === undefined ? None : Collapsed)
   item.description = plainLabel(detail)
-  item.tooltip = [label, detail, project.root].filter(Boolean).join('\n')
+  item.tooltip = tooltip ?? [label, detail, project.root].filter(Boolean).join('\n')
   // By this the view knows which of its rows are open.
   if (name !== undefined) item.id = [project.root, click, name].join(' ')
   if (icon !== undefined) item.iconPath = new vscode.ThemeIcon(icon)
