@@ -85,7 +85,7 @@ export class Decisions {
   /** Decides it, and goes on to the next one that is undecided; to all of them together behind the last. */
   decide(decision: Decision): void {
     this.#change(this.#at, { decision: this.#asItStands(this.#at, decision) })
-    this.#goOn()
+    this.goOn()
   }
 
   /** The same for this one and all undecided ones behind it in its file. */
@@ -95,7 +95,7 @@ export class Decisions {
     for (let at = this.#at + 1; this.#pieces[at]?.hunk.shown === file; at++)
       if (this.#pieces[at]?.decision === undefined)
         this.#change(at, { decision: this.#asItStands(at, decision) })
-    this.#goOn()
+    this.goOn()
   }
 
   /** The same for this one and all undecided ones of the plan. */
@@ -108,7 +108,7 @@ export class Decisions {
   decideRest(decision: Decision): void {
     for (const [at, piece] of this.#pieces.entries())
       if (piece.decision === undefined) this.#change(at, { decision: this.#asItStands(at, decision) })
-    this.#goOn()
+    this.goOn()
   }
 
   /** To the next one, or the one before; with `undecided`, to the next such one. False where there is none. */
@@ -166,7 +166,7 @@ export class Decisions {
       .map(part => part.diff)
       .join('')
     this.#change(at, { hunk: { ...hunk, diff }, decision: { type: 'edit', text: patched.text }, seen: false })
-    if (at === this.#at) this.#goOn()
+    if (at === this.#at) this.goOn()
     return undefined
   }
 
@@ -196,7 +196,8 @@ export class Decisions {
     return after === proposed?.after ? decision : { type: 'edit', text: after }
   }
 
-  #goOn(): void {
+  /** To the next one that is undecided, or one before; to all of them together where none is. */
+  goOn(): void {
     if (this.undecided === 0) this.toAll()
     else if (!this.go(1, { undecided: true })) this.go(-1, { undecided: true })
   }
