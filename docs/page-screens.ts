@@ -79,7 +79,7 @@ try {
   await page.emulateMedia({ colorScheme: 'dark' })
   await page.setViewportSize({ width: 360, height: 640 })
   await keep(page, 'small')
-  await page.keyboard.press('a')
+  await page.keyboard.press('y')
   await page.keyboard.press('y')
   await answer
   program.child.kill('SIGTERM')

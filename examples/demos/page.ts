@@ -64,7 +64,11 @@ export async function openPageOf(project: string, executablePath: string): Promi
       await page.locator('article[aria-busy=false]').waitFor()
       await toEnd(page)
     },
-    presses: key => page.keyboard.press(key),
+    async presses(key) {
+      // For a moment after a field has closed none counts.
+      await page.locator('body:not(.hushed)').waitFor()
+      await page.keyboard.press(key)
+    },
     types: words => page.keyboard.type(words),
     leaves: () => browser.close(),
   }

@@ -460,8 +460,9 @@ class ApprovalQueue {
   ends(): readonly PlanEnd[] {
     const now = this.#options.clock.now()
     return this.#ends.map(({ at, ended, ...end }) => {
-      const undo = ended?.undo != null && this.#isUndoable(ended.undo) ? ended.undo : null
-      return { ...end, ...(ended && { ended: { ...ended, undo } }), ago_ms: Math.round(now - at) }
+      const isBack = ended?.undo != null && !this.#isUndoable(ended.undo)
+      const told = isBack ? { ...ended, undo: null, taken_back: true as const } : ended
+      return { ...end, ...(told && { ended: told }), ago_ms: Math.round(now - at) }
     })
   }
 

@@ -157,6 +157,7 @@ export const PLAN_END = z.strictObject({
         .describe(
           'The name to undo it by; null where no file was changed, and once the change was taken back.',
         ),
+      taken_back: z.literal(true).exactOptional().describe('Another change has taken it back.'),
       notice: z
         .string()
         .exactOptional()

@@ -6,7 +6,7 @@ import { Journal } from './journal.tsx'
 import { useKeys } from './keys.ts'
 import { inLine } from './marks.ts'
 import { Acts, Line, type ViewProps } from './parts.tsx'
-import { Plans } from './plans.tsx'
+import { hasUnsent, Plans } from './plans.tsx'
 import { Programs } from './programs.tsx'
 import { Runs } from './runs.tsx'
 import { credentialHere, Page, type View } from './state.ts'
@@ -28,7 +28,11 @@ function App({ page }: ViewProps) {
   useEffect(() => {
     document.title = `${waiting > 0 ? `(${waiting}) ` : ''}${name} · Imago`
   }, [waiting])
-  useKeys(0, Object.fromEntries(NAMES.map((view, at) => [String(at + 1), () => page.show(view)])))
+  const go = (view: View) => {
+    page.show(view)
+    document.querySelector<HTMLElement>('main textarea')?.focus()
+  }
+  useKeys(0, Object.fromEntries(NAMES.map((view, at) => [String(at + 1), () => go(view)])))
   const Shown = VIEWS[view]
   return (
     <>
@@ -41,7 +45,7 @@ function App({ page }: ViewProps) {
               type="button"
               aria-current={one === view ? 'page' : undefined}
               aria-keyshortcuts={String(at + 1)}
-              onClick={() => page.show(one)}
+              onClick={() => go(one)}
             >
               {one} {one === 'Waits' && waiting > 0 && <b>{waiting}</b>}
             </button>
@@ -106,10 +110,16 @@ function begin(place: Element): void {
   const here = credentialHere()
   if (here === undefined) render(<Door why="This page shows a project of this machine." />, place)
   else {
-    let page: Page | undefined
-    const draw = () => page && render(<App page={page} />, place)
-    page = new Page({ ...here, draw })
+    let shown: Page | undefined
+    const draw = () => shown && render(<App page={shown} />, place)
+    const page = new Page({ ...here, draw })
+    shown = page
     draw()
+    addEventListener('beforeunload', event => hasUnsent(page) && event.preventDefault())
+    // What was said goes with the next key, before that says something.
+    const said = ({ ctrlKey, metaKey }: KeyboardEvent) =>
+      ctrlKey || metaKey || page.news === '' || page.say('')
+    addEventListener('keydown', said, true)
   }
 }
 

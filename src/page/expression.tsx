@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import type { Evaluation } from '../../tools/evaluate.ts'
 import type { Methods } from '../front/protocol.ts'
 import { inLine } from './marks.ts'
-import { Acts, Answered, Code, focus, Tree, type ViewProps } from './parts.tsx'
+import { Acts, Answered, Code, Tree, type ViewProps } from './parts.tsx'
 import type { Page } from './state.ts'
 
 /** One expression that was run, or looked at. */
@@ -13,8 +13,9 @@ interface Asked {
   /** What it printed by now, and then what came of it. */
   text: string
   result: Partial<Evaluation>
-  /** While it runs. */
+  /** While it runs, or waits. */
   stop?: (() => void) | undefined
+  isBehind?: boolean
 }
 
 /** The newest first. They stay while the tab is there. */
@@ -55,7 +56,6 @@ export function Expression({ page }: ViewProps) {
       <label>
         An expression, or statements; ↑ and ↓ recall the last ones
         <textarea
-          ref={focus}
           rows={3}
           spellcheck={false}
           value={expr}
@@ -97,8 +97,9 @@ async function run(page: Page, asked: Asked): Promise<void> {
   const { expr, kernel } = asked
   asked.looks = false
   const params = { tool: 'eval_expr', args: { expr, ...kernel }, call: crypto.randomUUID(), follow: true }
-  const { answer, cancel } = page.client.call('call', params, ({ text = '' }: { text?: string }) => {
-    asked.text = (asked.text + text).slice(-OUTPUT_CHARS)
+  const { answer, cancel } = page.client.call('call', params, (event: { text?: string; behind?: string }) => {
+    asked.text = (asked.text + (event.text ?? '')).slice(-OUTPUT_CHARS)
+    asked.isBehind = event.behind !== undefined
     page.drawSoon()
   })
   asked.stop = cancel
@@ -116,12 +117,14 @@ async function run(page: Page, asked: Asked): Promise<void> {
   page.draw()
 }
 
-function Came({ page, asked: { text, result, kernel, stop } }: ViewProps & { asked: Asked }) {
+function Came({ page, asked: { text, result, kernel, stop, isBehind } }: ViewProps & { asked: Asked }) {
   const { displays = [], handle } = result
   return (
     <>
       {text !== '' && <Code text={text} />}
-      {stop !== undefined && <Acts of={[['It runs: stop it', '', stop]]} />}
+      {stop !== undefined && (
+        <Acts of={[[`It ${isBehind ? 'waits for the one before' : 'runs'}: stop it`, '', stop]]} />
+      )}
       {displays
         .flatMap(({ files = [] }) => files)
         .map(({ path }) => (

@@ -20,17 +20,30 @@ export function useKeys(depth: number, keys: Keys): void {
   }, [depth])
 }
 
+const HUSH_MS = 500
+const { classList } = document.body
+let hushed: ReturnType<typeof setTimeout> | undefined
+
+/** No letter counts until half a second after the last one: what is typed on once a field has closed was meant for the field. */
+export function hush(): void {
+  clearTimeout(hushed)
+  classList.add('hushed')
+  hushed = setTimeout(() => classList.remove('hushed'), HUSH_MS)
+}
+
 window.addEventListener('keydown', event => {
   const { key, target } = event
-  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return
+  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return
   const isTyped = target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement
   if (isTyped || target instanceof HTMLSelectElement) {
     if (key === 'Escape') target.blur()
     return
   }
+  const isHushed = key.length === 1 && classList.contains('hushed')
+  if (isHushed) hush()
   const sorted = [...layers].sort((one, other) => other.depth - one.depth)
   const found = sorted.find(({ keys }) => Object.hasOwn(keys.current, key))
-  if (found === undefined) return
+  if (found === undefined && !isHushed) return
   event.preventDefault()
-  found.keys.current[key]?.()
+  if (!isHushed && !event.repeat) found?.keys.current[key]?.()
 })

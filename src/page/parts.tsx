@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { FrameShown } from '../../tools/activity.ts'
 import type { Fields, Inspected, Sample } from '../../wire/kernel.ts'
 import type { Fault } from './client.ts'
-import { useKeys } from './keys.ts'
+import { hush, useKeys } from './keys.ts'
 import { inLine, marked } from './marks.ts'
 import type { Page } from './state.ts'
 
@@ -85,6 +85,9 @@ function Rows({ page, groups }: ViewProps & { groups: readonly ListGroup[] }) {
   }
   const [down, up] = [() => step(1), () => step(-1)]
   useKeys(1, { j: down, k: up, ArrowDown: down, ArrowUp: up })
+  useLayoutEffect(() => {
+    if (document.activeElement === document.body) down()
+  }, [groups.some(({ rows }) => rows.length > 0)])
   return (
     <div ref={list}>
       {groups.map(({ label, none, rows }) => (
@@ -138,9 +141,6 @@ export function Answered<Result>({ ask, of, children }: AnsweredProps<Result>) {
   )
 }
 
-/** As the `ref` of a field: it has the focus once it is there. */
-export const focus = (field: HTMLElement | null): void => field?.focus()
-
 /** A line of text that a person types. */
 export function Line(props: {
   readonly label: string
@@ -148,6 +148,7 @@ export function Line(props: {
   done(line: string): void
 }) {
   const { label, isSecret = false, done } = props
+  useLayoutEffect(() => hush, [])
   return (
     <form
       class="card"
@@ -261,16 +262,4 @@ export const FrameList = ({ page, frames, kernel, within }: FrameListProps) => (
       ),
     )}
   </ol>
-)
-
-/** Names, each with its text. */
-export const Facts = ({ of }: { of: readonly (readonly [name: string, text: string])[] }) => (
-  <dl>
-    {of.map(([name, text], at) => (
-      <div key={at}>
-        <dt>{marked(name)}</dt>
-        <dd>{marked(text)}</dd>
-      </div>
-    ))}
-  </dl>
 )

@@ -5,9 +5,10 @@ import type { Methods, PlanRow, SeatWanted } from '../front/protocol.ts'
 import { editorNotes, whyNot } from '../front/seat/plan-text.ts'
 import { escapePlan } from '../text/escape.ts'
 import { Diff } from './diff.tsx'
-import { useKeys } from './keys.ts'
+import { hush, useKeys } from './keys.ts'
 import { inLine, marked, when } from './marks.ts'
-import { type Act, Acts, Answered, Code, Facts, Lists, type ViewProps } from './parts.tsx'
+import { type Act, Acts, Answered, Code, Lists, type ViewProps } from './parts.tsx'
+import type { Page } from './state.ts'
 
 type Waiting = Extract<PlanRow, { state: 'waits' }>
 type Ended = Extract<PlanRow, { state: 'ended' }>
@@ -23,12 +24,24 @@ interface Known {
   readonly typed: Map<string, string>
   /** The key whose field is open. */
   field?: 'n' | 'd' | 'e' | undefined
-  /** The answer of this page, once it was taken. */
-  sent?: Answer
+  /** The answer of this page, unless it was not taken. */
+  sent?: Answer | undefined
 }
 
 /** By the ids of the plans. They stay while the tab is there. */
 const plans = new Map<string, Known>()
+
+const textsOf = ({ typed }: Known) => [...typed.values()].filter(text => text !== '')
+
+const isUnsent = (known: Known): boolean =>
+  known.sent === undefined && textsOf(known).length + known.decisions.tally.decided > 0
+
+/** Whether something was decided or typed of what waits, and was not sent. */
+export const hasUnsent = (page: Page): boolean =>
+  page.rows('approvals').some(plan => {
+    const known = plan.state === 'waits' && plans.get(plan.id)
+    return known && isUnsent(known)
+  })
 
 /** What waits for a person, and what became of the last that did. */
 export function Plans({ page }: ViewProps) {
@@ -108,12 +121,19 @@ function Wanted({ page, wanted, isFirst }: ViewProps & { wanted: SeatWanted; isF
   )
 }
 
-const wordOf = ({ outcome }: Ended) => outcome.replaceAll('_', ' ')
+const wordOf = ({ outcome, ended }: Ended) =>
+  `${outcome.replaceAll('_', ' ')}${ended?.taken_back ? ', taken back' : ''}`
+
+/** It takes a change back that takes none back itself. */
+const isUndo = (page: Page, { tool, title }: Ended): boolean =>
+  tool === 'undo_change' &&
+  !page.rows('approvals').some(row => 'ended' in row && title.endsWith(` ${row.id}`) && isUndo(page, row))
 
 function EndedPlan({ page, end }: ViewProps & { end: Ended }) {
   const { id, why, ended } = end
   const known = plans.get(id)
   const undo = ended?.undo ?? null
+  const verb = isUndo(page, end) ? 'Redo what it took back' : `Undo ${undo}`
   useLayoutEffect(() => scrollTo(0, 0), [])
   const said = (
     <>
@@ -123,36 +143,37 @@ function EndedPlan({ page, end }: ViewProps & { end: Ended }) {
   return (
     <article aria-label="What came of it">
       {known !== undefined && <Proposed known={known} end={end} />}
-      <Acts says={said} of={[undo !== null && [`Undo ${undo}`, 'u', () => page.undo(undo)]]} />
+      <Acts says={said} of={[undo !== null && [verb, 'u', () => page.undo(undo)]]} />
     </article>
   )
 }
 
 /** What was done of it and what was not, as far as this page knows. */
 function Proposed({ known, end: { outcome, ended } }: { known: Known; end: Ended }) {
-  const { plan, shown, decisions, typed, sent } = known
+  const { plan, shown, decisions, sent } = known
   const isOwn = sent?.decision === 'choose'
   const isDone = outcome.startsWith('approved')
+  const isBack = ended?.taken_back === true
   const { pieces } = isOwn ? decisions : new Decisions(shown.hunks)
-  const part = outcome === 'approved_in_part' && !isOwn ? ' in part (the journal says which)' : ''
-  const done = `This was ${ended?.outcome === 'ok' ? 'done' : 'approved'}${part}`
-  const texts = isOwn ? [] : [...typed.values()].filter(text => text !== '')
-  const isLost = sent === undefined && texts.length + decisions.tally.decided > 0
+  const isPart = outcome === 'approved_in_part'
+  const part = isPart && !isOwn ? ' in part (the journal says which)' : ''
+  const done = `${isPart && isOwn ? 'Of this' : 'This'} was ${ended?.outcome === 'ok' ? 'done' : 'approved'}${part}${isBack ? ', and taken back' : ''}`
+  const texts = isOwn ? [] : textsOf(known)
   return (
     <>
       <p>{isDone ? done : 'Nothing of this was done'}:</p>
-      {isLost && <p class="warning">What you had decided and typed here was not sent.</p>}
+      {isUnsent(known) && <p class="warning">What you had decided and typed here was not sent.</p>}
       {texts.map(text => (
         <Code key={text} text={text} />
       ))}
       <ol class="hunks" aria-label="Hunks">
         {pieces.map(piece => {
-          const look = isDone && piece.decision?.type !== 'refuse' ? '' : 'not'
+          const look = isDone && !isBack && piece.decision?.type !== 'refuse' ? '' : 'not'
           const said = isOwn ? decisionText(piece) : ''
           return <Hunk key={pieceName(piece)} piece={piece} look={look} said={said} />
         })}
         {pieces.length === 0 && (
-          <li class={isDone ? '' : 'not'}>
+          <li class={isDone && !isBack ? '' : 'not'}>
             <Diff text={shown.body ?? ''} isDiff={plan.kernel === null} />
           </li>
         )}
@@ -193,14 +214,25 @@ function Shown({ page, plan, shown }: ViewProps & { plan: Waiting; shown: Plan }
   plans.set(id, known)
   const [changed] = useState(before === undefined || before === known ? [] : [CHANGED])
   // What comes before the difference, where hunks show that.
-  const [outside = ''] = shown.hunks.length === 0 ? [] : (shown.body ?? '').split(/^diff --git /m, 1)
+  const outside = shown.hunks.length === 0 ? [] : (shown.body ?? '').split(/^diff --git /m, 1)
+  const script = `imago approve ${id} --code ${shown.code}`
+  const facts = [
+    kernel === null ? tool : `${tool} in ${kernel}`,
+    ...notes,
+    `sha256 ${hash}`,
+    script,
+    ...outside,
+  ]
   useLayoutEffect(() => scrollTo(0, 0), [])
   const send = (answer: Answer): undefined => {
-    if (!isStill) return
-    page.act(page.client.request('answer', { plan: id, hash, ...answer }), outcome => {
-      if (outcome.type === 'taken') known.sent = answer
-      return outcome.type === 'taken' ? 'Sent.' : `Not sent: ${whyNot(outcome)}`
-    })
+    if (!isStill || known.sent !== undefined) return
+    known.sent = answer
+    const asked = page.client.request('answer', { plan: id, hash, ...answer })
+    const forget = () => {
+      known.sent = undefined
+    }
+    asked.then(({ type }) => type === 'taken' || forget(), forget)
+    page.act(asked, outcome => (outcome.type === 'taken' ? 'Sent.' : `Not sent: ${whyNot(outcome)}`))
   }
   return (
     <article aria-label="Plan" aria-busy={!isStill}>
@@ -213,15 +245,7 @@ function Shown({ page, plan, shown }: ViewProps & { plan: Waiting; shown: Plan }
         <summary>
           <b>{inLine(who)}</b> asks{times > 1 && `, ${times} times by now`}. Evidence, notes, hash
         </summary>
-        <Facts
-          of={[
-            ['tool', kernel === null ? tool : `${tool} in ${kernel}`],
-            ...notes.map(note => ['note', note] as const),
-            ['sha256', hash],
-            ['for a script', `imago approve ${id} --code ${shown.code}`],
-          ]}
-        />
-        {outside !== '' && <Code text={outside} />}
+        <Code text={facts.join('\n')} />
       </details>
       <Answering page={page} known={known} send={send} />
     </article>
@@ -244,10 +268,12 @@ function isSeen(page: ViewProps['page'], place: Element | null | undefined): boo
 /** A plan is taken or left as a whole; or its hunks are decided one by one, as at a terminal, and sent together. */
 function Answering({ page, known, send }: ViewProps & { known: Known; send(answer: Answer): undefined }) {
   const { plan, shown, decisions, typed, field } = known
-  const { body, args } = shown
-  const { pieces, piece, at } = decisions
+  const { body, args, files } = shown
+  const { pieces, piece, at, undecided } = decisions
   const isWhole = pieces.length === 0
-  const isDecided = !isWhole && piece === undefined
+  const isDecided = piece?.decision !== undefined
+  const isAll = !isWhole && undecided === 0
+  const hasRest = undecided > (isDecided ? 0 : 1)
   const list = useRef<HTMLOListElement>(null)
   const here = () => list.current?.children[at]
   useEffect(() => here()?.scrollIntoView({ block: 'nearest' }), [at, pieces.length, field])
@@ -260,31 +286,37 @@ function Answering({ page, known, send }: ViewProps & { known: Known; send(answe
     act()
     open()
   }
-  const take = (how: 'decide' | 'decideAll') => did(() => decisions[how]({ type: 'accept' }))
+  const take = (how: 'decide' | 'decideRest') => () =>
+    isSeen(page, how === 'decide' ? here() : list.current) && did(() => decisions[how]({ type: 'accept' }))()
+  const sendAll = () => send({ decision: 'choose', choices: decisions.choices() })
   const step = (by: 1 | -1, undecided: boolean) => did(() => decisions.go(by, { undecided }))
   useKeys(2, { j: step(1, true), k: step(-1, true), J: step(1, false), K: step(-1, false) })
   const acts: readonly (Act | false)[] = isWhole
     ? [
         ['Approve', 'y', () => isSeen(page, here()) && send({ decision: 'approve' }), true],
         ['Refuse', 'n', () => open('n')],
-        args !== null && ['Edit the arguments', 'e', () => open('e')],
+        args !== null && plan.tool !== 'undo_change' && ['Edit the arguments', 'e', () => open('e')],
       ]
-    : isDecided
+    : piece === undefined
       ? [
-          ['Send', 'y', () => send({ decision: 'choose', choices: decisions.choices() }), true],
+          ['Send', 'y', sendAll, true],
           ['Go back', 'n', step(-1, false)],
         ]
       : [
-          ['Take', 'y', () => isSeen(page, here()) && take('decide')(), true],
+          isDecided
+            ? ['Keep it', 'y', did(() => decisions.goOn()), true]
+            : ['Take', 'y', take('decide'), true],
           ['Refuse', 'n', () => open('n')],
           ['Edit', 'e', () => open('e')],
-          ['Split', 's', () => open(undefined, decisions.split() === 1 ? 'This hunk cannot be split.' : '')],
-          ['Take the rest', 'a', () => isSeen(page, list.current) && take('decideAll')()],
-          ['Refuse the rest', 'd', () => open('d')],
+          piece.decision?.type === 'refuse' && ['Take it after all', '', take('decide')],
+          !isDecided && SEVERAL.test(piece.hunk.diff) && ['Split', 's', did(() => decisions.split())],
+          hasRest && ['Take the rest', 'a', take('decideRest')],
+          hasRest && ['Refuse the rest', 'd', () => open('d')],
+          isAll && ['Send', '', sendAll],
         ]
 
   const refuse = (reason: string): undefined => {
-    const how = field === 'd' ? 'decideAll' : 'decide'
+    const how = field === 'd' ? 'decideRest' : 'decide'
     if (isWhole) send({ decision: 'deny', ...(reason !== '' && { reason }) })
     else decisions[how]({ type: 'refuse', reason: reason === '' ? null : reason })
   }
@@ -323,34 +355,39 @@ function Answering({ page, known, send }: ViewProps & { known: Known; send(answe
           </li>
         )}
         {pieces.map((one, index) => {
+          const isNew = files.some(({ kind, shown }) => kind === 'create' && shown === one.hunk.shown)
+          const said = `${isNew ? 'makes the new file ' : ''}${decisionText(one)}`
           const come = field === undefined ? did(() => decisions.to(index)) : undefined
           return (
-            <Hunk key={pieceName(one)} piece={one} look={index === at ? 'here' : ''} come={come}>
+            <Hunk key={pieceName(one)} {...{ piece: one, look: index === at ? 'here' : '', said, come }}>
               {index === at && typing}
             </Hunk>
           )
         })}
       </ol>
-      <Acts says={page.news || (field ? FIELD : isDecided && ALL)} of={field ? [] : acts} />
+      <Acts says={page.news || (field ? FIELD : isAll && ALL)} of={field || known.sent ? [] : acts} />
     </>
   )
 }
 
 const FIELD = 'A field is open: use its text or cancel it first.'
+/** Changes with a line between them that stays. */
+const SEVERAL = /^[-+].*\n(?: .*\n)+[-+]/m
+
 const ALL = 'All is decided. Nothing is done before you send it.'
 
 interface HunkProps {
   readonly piece: Piece
   /** It is looked at, or was not done. */
   readonly look: 'here' | 'not' | ''
-  /** What was decided of it. */
-  readonly said?: string
+  /** What it is, and what was decided of it. */
+  readonly said: string
   /** What is asked of it, below. */
   readonly children?: ComponentChildren
   readonly come?: (() => void) | undefined
 }
 
-function Hunk({ piece, look, said = decisionText(piece), children, come }: HunkProps) {
+function Hunk({ piece, look, said, children, come }: HunkProps) {
   const { hunk } = piece
   const diff = useMemo(() => <Diff text={hunk.diff} isDiff />, [hunk])
   const Head = come === undefined ? 'div' : 'button'
@@ -389,7 +426,10 @@ function Field({ label, verb, given, isLine, typed, name, use, close }: FieldPro
   const [text, set] = useState(typed.get(name) ?? given)
   const hidden = [...escapePlan(text).hidden.keys()]
   const focus = () => field.current?.focus()
-  useLayoutEffect(focus, [])
+  useLayoutEffect(() => {
+    focus()
+    return hush
+  }, [])
   useKeys(3, Object.fromEntries([...'ynesadjkJK'].map(key => [key, focus])))
   const write = (now: string) => {
     typed.set(name, now)
@@ -410,7 +450,8 @@ function Field({ label, verb, given, isLine, typed, name, use, close }: FieldPro
           onInput={({ currentTarget }) => write(currentTarget.value)}
           onKeyDown={event => {
             if (event.key === 'Escape') cancel()
-            if (event.key !== 'Enter' || event.isComposing || !(isLine || event.ctrlKey)) return
+            if (event.key !== 'Enter' || event.isComposing || !(isLine ? !event.shiftKey : event.ctrlKey))
+              return
             event.preventDefault()
             take()
           }}

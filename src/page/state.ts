@@ -183,7 +183,8 @@ export class Page {
       const names = event.seats.map(({ who }) => who).join('; ')
       const by =
         names && `say yes where somebody sits (${names}; Neovim: :Imago sit, Emacs: M-x imago-admit), or `
-      this.#sat('asking', `Within a minute, ${by}type in a terminal: imago seat ${event.code}`)
+      const code = `imago seat ${event.code} (it asks there: y, then Enter)`
+      this.#sat('asking', `Within a minute, ${by}type in a terminal: ${code}`)
     } else {
       if (event.resume !== undefined) kept.set('resume', event.resume)
       this.#sat('seated', `You sit here, as ${event.seat}. ${event.trouble ?? ''}`)

@@ -8,6 +8,7 @@ import {
   openPage,
   openPageScene,
   type PageScene,
+  presses,
   shows,
 } from '../support/browser.ts'
 import { assert, suite } from '../support/harness.ts'
@@ -37,13 +38,12 @@ const replaced = (old_str: string, new_str: string) =>
 test('a hunk is split, and its parts are decided one by one', async () => {
   const answer = replaced('one\ntwo\nthree\n', '1\ntwo\n3\n')
   await opened(page)
-  await page.keyboard.press('s')
+  await presses(page, 's')
   await shows(page, /hunk 1, part 1 \(a.txt:1\).*hunk 1, part 2 \(a.txt:3\)/s)
-  await page.keyboard.press('y')
-  await page.keyboard.press('n')
+  await presses(page, 'y', 'n')
   await page.keyboard.type('three stays')
   await page.keyboard.press('Enter')
-  await page.keyboard.press('y')
+  await presses(page, 'y')
   assert.match(JSON.stringify(await answer), 'three stays')
   assert.is(a(), '1\ntwo\nthree\n')
   await leftEnded(page)
@@ -53,8 +53,7 @@ test('a file that changes between showing and answering is not written over, and
   const answer = replaced('two\n', '2\n')
   await opened(page)
   writeFileSync(join(rig.project, 'a.txt'), 'mine\ntwo\n')
-  await page.keyboard.press('a')
-  await page.keyboard.press('y')
+  await presses(page, 'y', 'y')
   assert.not.ok((await answer).ok)
   // The daemon may have noticed before the answer came.
   await shows(page, /It ended: \w+|\bstale\b/)
@@ -75,13 +74,12 @@ test('a terminal and the page answer one plan: the first counts, and the other i
   screen.type('y\n')
   assert.ok((await answer).ok)
   await shows(page, /This was done:.*\+2.*approved.*terminal/s)
-  await page.keyboard.press('y')
+  await presses(page, 'y')
   await leftEnded(page)
   const other = replaced('2\n', 'zwei\n')
   await screen.shows('zwei')
   await opened(page)
-  await page.keyboard.press('y')
-  await page.keyboard.press('y')
+  await presses(page, 'y', 'y')
   assert.ok((await other).ok)
   await screen.shows(/approved.*page/s)
   await leftEnded(page)
@@ -95,14 +93,14 @@ test('a tab that is killed with its plan open leaves the plan to those who sit',
   await shows(other, /You sit here/)
   const answer = replaced('zwei\n', 'two\n')
   await opened(other)
-  await other.keyboard.press('y')
+  await presses(other, 'y')
   const killed = other.waitForEvent('crash')
   void other.goto('chrome://crash').catch(() => {})
   await killed
   await opened(page)
-  await page.keyboard.press('n')
+  await presses(page, 'n')
   await page.keyboard.press('Enter')
-  await page.keyboard.press('y')
+  await presses(page, 'y')
   assert.match(JSON.stringify(await answer), 'denied')
   await leftEnded(page)
 })
@@ -116,16 +114,16 @@ test('a plan of 100 files, which is the most that there are, is shown, decided a
   const answer = client.call({ tool: 'propose_file_edit', args: { edits } })
   await opened(page)
   await shows(page, /hunk 100 \(many-99.txt:1\)/)
-  await page.keyboard.press('n')
+  await presses(page, 'n')
   await page.keyboard.type('not that')
   await page.keyboard.press('Enter')
   await toEnd(page)
-  await page.keyboard.press('a')
+  await presses(page, 'a')
   await shows(
     page,
-    /hunk 1 \(many-0.txt:1\) ✗ refused: not that.*hunk 100 \(many-99.txt:1\) ✓ taken.*All is decided/s,
+    /hunk 1 \(many-0.txt:1\) makes the new file ✗ refused: not that.*hunk 100 \(many-99.txt:1\) makes the new file ✓ taken.*All is decided/s,
   )
-  await page.keyboard.press('y')
+  await presses(page, 'y')
   assert.ok((await answer).ok)
   const outcome = page.getByRole('article', { name: 'What came of it' }).getByRole('status')
   await outcome.filter({ hasText: 'It ended: ok.' }).waitFor()

@@ -1,4 +1,4 @@
-import { leftEnded, opened, openPageScene, type PageScene, shows } from '../support/browser.ts'
+import { leftEnded, opened, openPageScene, type PageScene, presses, shows } from '../support/browser.ts'
 import { assert, suite } from '../support/harness.ts'
 import { HOSTILE_NAMES, HOSTILE_TEXTS } from '../support/hostile-texts.ts'
 
@@ -49,12 +49,12 @@ test('names in one plan, however hostile, are each in a row of the page (threat 
   await shows(page, new RegExp(`hunk ${names.length} \\(`))
   assert.not.match(await allText(), UNSEEN)
   assert.is(await page.locator('ol.hunks > li').count(), names.length)
-  await page.keyboard.press('d')
+  await presses(page, 'd')
   await page.keyboard.insertText(names[4] ?? '')
   await page.keyboard.press('Enter')
   await shows(page, /All is decided/)
   assert.not.match(await allText(), UNSEEN)
-  await page.keyboard.press('y')
+  await presses(page, 'y')
   await answer
   await leftEnded(page)
 })

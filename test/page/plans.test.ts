@@ -1,7 +1,15 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { toEnd } from '../../examples/demos/page.ts'
-import { leftEnded, opened, openedNow, openPageScene, type PageScene, shows } from '../support/browser.ts'
+import {
+  leftEnded,
+  opened,
+  openedNow,
+  openPageScene,
+  type PageScene,
+  presses,
+  shows,
+} from '../support/browser.ts'
 import { assert, suite } from '../support/harness.ts'
 
 /** What waits, on the page, in the real browser. */
@@ -33,15 +41,14 @@ async function proposed(...edits: readonly (readonly [old: string, text: string]
 
 test('a plan of two hunks: one is taken, one refused with a reason, by the keys of git add -p; and undone', async () => {
   const { answer } = await proposed(['line 2\n', 'second\n'], ['line 25\n', 'last\n'])
-  await page.keyboard.press('y')
-  await page.keyboard.press('n')
+  await presses(page, 'y', 'n')
   await page.keyboard.type('it is needed')
   await page.keyboard.press('Enter')
   await shows(
     page,
     /hunk 1 \(shop.txt:2\) ✓ taken.*hunk 2 \(shop.txt:25\) ✗ refused: it is needed.*All is decided/s,
   )
-  await page.keyboard.press('y')
+  await presses(page, 'y')
   await shows(page, /Sent\./)
   assert.match(JSON.stringify(await answer), 'it is needed')
   assert.is(shop(), LINES.replace('line 2\n', 'second\n'))
@@ -49,14 +56,19 @@ test('a plan of two hunks: one is taken, one refused with a reason, by the keys 
   await page.locator('ins', { hasText: '+second' }).waitFor()
   await page.keyboard.press('u')
   await openedNow(page)
-  await page.keyboard.press('y')
+  await presses(page, 'y')
   await shows(page, /It ended: ok/)
   assert.is(shop(), LINES)
   await leftEnded(page)
   assert.is(await page.getByText('Sent.').count(), 0)
+  await page.getByRole('button', { name: /^propose_file_edit .*approved in part, taken back \d/ }).waitFor()
   await page.getByRole('button', { name: /^undo_change .*approved, can be undone .*\d:\d\d/ }).waitFor()
   await page.getByRole('button', { name: /^propose_file_edit ((?!undone).)*\d:\d\d/ }).click()
+  await shows(page, /Of this was done, and taken back:/)
   assert.is(await page.getByRole('button', { name: /Undo/ }).count(), 0)
+  await leftEnded(page)
+  await page.getByRole('button', { name: /^undo_change / }).click()
+  await page.getByRole('button', { name: 'Redo what it took back' }).waitFor()
   await leftEnded(page)
 })
 
@@ -81,14 +93,14 @@ test('names, purposes, texts and reasons are text, never markup; what is hidden 
     page,
     /LOOK: .*<b><img src=x onerror="document.title=1">⟦U\+202E⟧.*<script>document.title=2<\/script>⟦U\+200B⟧/s,
   )
-  await page.keyboard.press('e')
+  await presses(page, 'e')
   await shows(page, /Characters that are not seen are in it: U\+200B/)
   await page.getByRole('textbox').press('Escape')
-  await page.keyboard.press('n')
+  await presses(page, 'n')
   await page.keyboard.type(`${markup}&`)
   await page.keyboard.press('Enter')
   await shows(page, /hunk 1 .* refused: <img src=x onerror="document.title=1">&/)
-  await page.keyboard.press('y')
+  await presses(page, 'y')
   assert.match(JSON.stringify(await answer), 'onerror')
   assert.is(await page.locator('main img, main script').count(), 0)
   assert.match(await page.title(), /Imago$/)
@@ -97,28 +109,28 @@ test('names, purposes, texts and reasons are text, never markup; what is hidden 
 
 test('an edited hunk is written as it was typed, and the arguments of a whole plan become a plan of their own', async () => {
   const { answer } = await proposed(['line 3\n', 'third\n'], ['line 20\n', 'twentieth\n'])
-  await page.keyboard.press('e')
+  await presses(page, 'e')
   await page.locator('.hunk.here', { hasText: 'hunk 1' }).getByRole('textbox').waitFor()
   await page.getByRole('textbox').fill('3rd <b>')
   await page.getByRole('textbox').press('Control+Enter')
-  await page.keyboard.press('d')
+  await presses(page, 'n')
   await page.keyboard.press('Enter')
   await shows(page, /hunk 1 \S+ ✎ edited.*hunk 2 \S+ ✗ refused/s)
-  await page.keyboard.press('y')
+  await presses(page, 'y')
   assert.ok((await answer).ok)
   assert.is(shop(), LINES.replace('line 3\n', '3rd <b>\n'))
   await leftEnded(page)
 
   const whole = client.call({ tool: 'write_file', args: { path: 'new.txt', content: 'asked\n' } })
   await opened(page)
-  await page.keyboard.press('e')
+  await presses(page, 'e')
   const field = page.getByRole('textbox')
   await field.fill((await field.inputValue()).replace('asked', 'wanted'))
   await field.press('Control+Enter')
   await shows(page, /edited/)
   await leftEnded(page)
   await opened(page)
-  await page.keyboard.press('y')
+  await presses(page, 'y')
   assert.ok((await whole).ok)
   assert.is(readFileSync(join(rig.project, 'new.txt'), 'utf8'), 'wanted\n')
   await leftEnded(page)
@@ -134,7 +146,7 @@ test('a plan whose caller gives up stays on the page, says why it has gone, and 
   await opened(page)
   gone.abort()
   await shows(page, /withdrawn/)
-  await page.keyboard.press('y')
+  await presses(page, 'y')
   assert.not.ok((await answer).ok)
   await leftEnded(page)
 })
@@ -145,11 +157,11 @@ test('10,000 lines are drawn as few elements, and are answered once their end wa
   await opened(page)
   await shows(page, /line 9999 <b>/)
   assert.ok((await page.locator('article *').count()) < 100)
-  await page.keyboard.press('y')
+  await presses(page, 'y')
   await shows(page, /There is more of it below/)
   assert.match(await page.title(), /^\(1\) /)
   await toEnd(page)
-  await page.keyboard.press('y')
+  await presses(page, 'y')
   assert.ok((await answer).ok)
   await leftEnded(page)
 })

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
-import { leftEnded, openBrowser, opened, openPage, seated, shows } from '../support/browser.ts'
+import { leftEnded, openBrowser, opened, openPage, presses, seated, shows } from '../support/browser.ts'
 import { assert, suite } from '../support/harness.ts'
 import { type Begun, openRig, until } from '../support/rig.ts'
 import { venvPython } from '../support/runtimes.ts'
@@ -129,22 +129,33 @@ test('an expression runs, a value opens field by field without running anything,
   await hasNoMarkup()
 })
 
-test('code that asks for a line of input gets what is typed', async () => {
+test('code that asks for a line of input gets what is typed; what waits behind it says so', async () => {
+  // The keys of views count once the field is left, and its own leads back to it.
   await page.keyboard.press('Escape')
+  await page.keyboard.press('2')
+  await page.getByRole('main', { name: 'Errors' }).waitFor()
+  for (const key of ['4', 'Escape', '4']) await page.keyboard.press(key)
+  await page.keyboard.type('2')
   await page.getByLabel('An expression, or statements').fill('input("name? ") * 2')
   await page.keyboard.press('Control+Enter')
+  await page.getByLabel(/The code asks: name\?/).waitFor()
+  await page.getByLabel('An expression, or statements').fill('40 + 2')
+  await page.keyboard.press('Control+Enter')
+  await page.getByRole('button', { name: 'It waits for the one before: stop it' }).waitFor()
   await page.getByLabel(/The code asks: name\?/).fill('ada')
   await page.keyboard.press('Enter')
   await shows(page, /'adaada'/s)
+  await page.locator('article', { hasText: /^40 \+ 242$/ }).waitFor()
 })
 
 test('the journal says who asked and what came of it, once the page sits', async () => {
   await page.locator('h1').click()
-  await page.keyboard.press('5')
+  await presses(page, '5')
   await shows(page, /needs a seat/s)
   await page.keyboard.press('1')
   await page.keyboard.press('S')
-  const asks = 'Within a minute, type in a terminal: imago seat \\w{4}-\\w{4}'
+  const asks =
+    'Within a minute, type in a terminal: imago seat \\w{4}-\\w{4} \\(it asks there: y, then Enter\\)'
   await shows(page, new RegExp(`Nobody sits, so that all that needs a person is refused\\. ${asks}Give up`))
   await seated(rig, page)
   await page.keyboard.press('5')

@@ -93,8 +93,16 @@ export async function opened(page: Page): Promise<void> {
 /** Waits for the plan that is being opened, until its keys count. */
 export const openedNow = (page: Page): Promise<void> => page.locator('article[aria-busy=false]').waitFor()
 
+/** Presses these keys, each once keys count: for a moment after a field has closed none does. */
+export async function presses(page: Page, ...keys: readonly string[]): Promise<void> {
+  for (const key of keys) {
+    await page.locator('body:not(.hushed)').waitFor()
+    await page.keyboard.press(key)
+  }
+}
+
 /** Goes back to the lists, once the page says what became of the plan. */
 export async function leftEnded(page: Page): Promise<void> {
   await page.getByRole('article', { name: 'What came of it' }).waitFor()
-  await page.keyboard.press('q')
+  await presses(page, 'q')
 }
