@@ -29,7 +29,7 @@ from imago.looking.fields import (
 )
 from imago.looking.frames import entries_of
 from imago.looking.holders import Search, namespaces
-from imago.looking.loaded import is_imago, is_library, modules, nearest_modules, programs_first
+from imago.looking.loaded import is_imago, is_library, modules, nearest_modules, programs_first, source_file
 from imago.looking.outcomes import nearest
 from imago.looking.source import file_marks, loaded_files
 
@@ -470,7 +470,7 @@ def modules_of(file):
     found = []
     for name, module in entries(sys.modules):
         own = instance_dict(module) if type(name) is str and inherits(module, types.ModuleType) else None
-        source = None if own is None else plain(stored(own, '__file__'))
+        source = None if own is None else source_file(own)
         if source is None:
             continue
         # A link may have any name. Installed libraries are many, and are known by theirs.
@@ -492,7 +492,7 @@ def _is_same(one, other):
 
 def _path(module, file):
     """The file as the module's own code names it, so that breakpoints and tracebacks agree."""
-    known = None if module is None else plain(stored(instance_dict(module), '__file__'))
+    known = None if module is None else source_file(instance_dict(module))
     return known if known is not None and os.path.isabs(known) else os.path.abspath(file)
 
 

@@ -53,6 +53,14 @@ class Loading(Program):
         self.assertIsNot(registry, orders.registry)
         self.assertNotIn("Order", self.namespace)
 
+    def test_the_file_of_a_script_whose_main_thread_has_ended_is_run_in_it(self):
+        orders = self.load("orders", ORDERS)
+        # So much of its file is left in `__main__` once the end of the script was reached.
+        file = orders.__dict__.pop("__file__")
+        loaded = self.run_file(file, ["total"])
+        self.assertEqual(("shop.orders", ["total"]), (loaded["module"], loaded["replaced"]))
+        self.assertNotIn("__file__", orders.__dict__)
+
     def test_names_run_only_the_statements_that_bind_them_in_their_order(self):
         orders = self.load("orders", ORDERS)
         registry, order = orders.registry, orders.Order

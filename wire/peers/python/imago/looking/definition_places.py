@@ -28,7 +28,7 @@ from imago.looking.fields import (
     stored,
     type_name,
 )
-from imago.looking.loaded import module_dict
+from imago.looking.loaded import module_dict, source_file
 from imago.looking.source import (
     FILE_MAX_CHARS,
     block,
@@ -280,7 +280,7 @@ def _module_texts(namespace):
 
 def module_file(namespace):
     """The source file that a module says it is from, or None."""
-    file = plain(stored(namespace, "__file__")) if inherits(namespace, dict) else None
+    file = source_file(namespace) if inherits(namespace, dict) else None
     return file if file is not None and not file.endswith((".pyc", ".so", ".pyd")) else None
 
 
@@ -391,7 +391,7 @@ def _is_from(function, file):
 
 
 def _no_module_text(namespace, name):
-    file = plain(stored(namespace, "__file__"))
+    file = source_file(namespace)
     if name == "__main__" and file is None:
         return Nowhere("`__main__` has no file: what it holds was typed or evaluated, one piece at a time.", "typed")
     if file is not None and file.endswith((".so", ".pyd")):

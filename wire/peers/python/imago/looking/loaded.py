@@ -2,6 +2,7 @@
 
 import os
 import sys
+from importlib.machinery import SourceFileLoader
 from types import BuiltinFunctionType, FunctionType, ModuleType
 
 from imago.looking.fields import (
@@ -13,6 +14,7 @@ from imago.looking.fields import (
     inherits,
     instance_dict,
     is_class,
+    own_field,
     plain,
     stored,
     type_name,
@@ -54,6 +56,17 @@ def module_dict(name):
 def main_namespace():
     """The names of `__main__` as it is now: IPython, and what runs scripts, puts a module of its own in that place."""
     return module_dict("__main__") or {}
+
+
+def source_file(namespace):
+    """What a module says that its file is, or None.
+
+    A script has no ``__file__`` any more once its main thread has come to the end, while other threads go on: then it is
+    what its loader has stored.
+    """
+    file = plain(stored(namespace, "__file__"))
+    loader = stored(namespace, "__loader__") if file is None else None
+    return plain(own_field(loader, "path")) if type(loader) is SourceFileLoader else file
 
 
 def is_library(name, namespace):

@@ -32,6 +32,7 @@ from imago.looking.loaded import (
     modules,
     nearest_modules,
     programs_first,
+    source_file,
 )
 from imago.looking.name_lookup import named, named_thing
 from imago.looking.outcomes import NotFound, found, look
@@ -62,7 +63,7 @@ def symbols(image, query):
             listed.append((name, value, exported))
     left = [one for one in listed if after is None or one[0] > after]
     page = nsmallest(max(1, min(query.get("limit", 100), _MOST)), left, key=_first)
-    file = plain(stored(namespace, "__file__"))
+    file = source_file(namespace)
     answer = {
         "module": clean(module),
         "file": None if file is None else cut(file, FILE_MAX_CHARS),
