@@ -11,6 +11,7 @@ import type { Topic } from '../operations/operation.ts'
 import type { FailureData, Methods, SeatEvent } from '../protocol.ts'
 import { shownAnswer } from '../shown-answer.ts'
 import type { SubscriptionEvent } from '../subscriptions.ts'
+import type { Plan } from '../told.ts'
 import { withoutMargin } from './documents.ts'
 import type { ErrorFrame } from './errors.ts'
 import { hunkHead, planHeading } from './plan-lines.ts'
@@ -347,13 +348,14 @@ function faultInWords(fault: unknown) {
 }
 
 /** The plan with all that is said of it, and the hash of the same plan. */
-async function planInWords(client: DaemonClient, id: string) {
+async function planInWords(client: DaemonClient, id: string): Promise<Plan> {
   const [plan, { approvals }] = await Promise.all([
     client.request('plan', { plan: id }),
     client.request('approvals', {}),
   ])
   const row = approvals.find(one => one.id === id)
-  if (plan.body === null || row === undefined) return { ...plan, body: null, hash: null, heading: [] }
+  if (plan.body === null || row === undefined)
+    return { ...plan, body: null, hash: null, heading: [], hunks: [] }
   const { body, hunks } = plan
   return {
     ...plan,
