@@ -271,7 +271,7 @@ const TABLE: readonly Row[] = [
   {
     layer: 'editors/vscode/src/editor',
     may: ['editors/vscode/src', 'src/files', 'src/front', 'src/text'],
-    packages: ['vscode', 'vscode-languageclient', 'node:child_process', 'node:events'],
+    packages: ['vscode', 'vscode-languageclient', 'node:fs', 'node:os', 'node:path'],
   },
   { layer: 'src/main.ts', may: ['src', 'src/front'], lazily: ['src/daemon'], packages: ['node:'] },
 ]

@@ -238,10 +238,10 @@ test('a value that is asked for opens in its view, and a frame of a thread leads
   await row("'winter': 0.2").waitFor()
   await rows.filter({ hasText: 'CPython' }).locator('.monaco-tl-twistie').click()
   await row(/^Thread "waiter"/).click()
-  await row(/till\.py:\d+ in wait$/).click()
+  await rows.filter({ hasText: /^wait\s*till\.py:\d+$/ }).click()
   await code.page
     .locator('.monaco-list-row.selected')
-    .getByText(/in wait$/)
+    .filter({ hasText: /till\.py:\d+$/ })
     .waitFor()
   await run('File: Focus on Files Explorer')
 })

@@ -29,38 +29,28 @@ for (const [from, to] of Object.entries(bundles))
     logLevel: 'warning',
   })
 
-const manifest = `<?xml version="1.0" encoding="utf-8"?>
-<PackageManifest Version="2.0.0" xmlns="http://schemas.microsoft.com/developer/vsx-schema/2011">
-<Metadata>
-<Identity Language="en-US" Id="${about.name}" Version="${version}" Publisher="${about.publisher}"/>
-<DisplayName>${about.displayName}</DisplayName>
-<Description xml:space="preserve">${about.description}</Description>
-</Metadata>
-<Installation><InstallationTarget Id="Microsoft.VisualStudio.Code"/></Installation>
-<Dependencies/>
-<Assets>
-<Asset Type="Microsoft.VisualStudio.Code.Manifest" Path="extension/package.json" Addressable="true"/>
-</Assets>
+const XML = '<?xml version="1.0" encoding="utf-8"?>\n'
+const manifest = `${XML}<PackageManifest Version="2.0.0" xmlns="http://schemas.microsoft.com/developer/vsx-schema/2011">
+<Metadata><Identity Language="en-US" Id="${about.name}" Version="${version}" Publisher="${about.publisher}"/>
+<DisplayName>${about.displayName}</DisplayName><Description>${about.description}</Description></Metadata>
+<Installation><InstallationTarget Id="Microsoft.VisualStudio.Code"/></Installation><Dependencies/>
+<Assets><Asset Type="Microsoft.VisualStudio.Code.Manifest" Path="extension/package.json" Addressable="true"/></Assets>
 </PackageManifest>
 `
-const types = ['json', 'cjs', 'js', 'md', 'svg', 'txt', 'vsixmanifest'].map(
-  ending => `<Default Extension=".${ending}" ContentType="application/octet-stream"/>`,
-)
-const contentTypes = `<?xml version="1.0" encoding="utf-8"?>
-<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">${types.join('')}</Types>
-`
+const typeOf = ending => `<Default Extension=".${ending}" ContentType="application/octet-stream"/>`
+const types = ['json', 'cjs', 'js', 'md', 'svg', 'txt', 'vsixmanifest'].map(typeOf).join('')
+const ns = 'http://schemas.openxmlformats.org/package/2006/content-types'
 const vsix = join(dist, `imago-${version}.vsix`)
 mkdirSync(dist, { recursive: true })
+const built = Object.values(bundles).map(to => [`extension/dist/${to}`, readFileSync(join(dist, to))])
 const files = {
   'extension.vsixmanifest': strToU8(manifest),
-  '[Content_Types].xml': strToU8(contentTypes),
+  '[Content_Types].xml': strToU8(`${XML}<Types xmlns="${ns}">${types}</Types>\n`),
   'extension/package.json': strToU8(`${JSON.stringify(about, null, 2)}\n`),
   'extension/README.md': readFileSync(join(here, 'README.md')),
   'extension/LICENSE.txt': readFileSync(join(here, '../../LICENSE')),
   'extension/imago.svg': readFileSync(join(here, 'imago.svg')),
-  ...Object.fromEntries(
-    Object.values(bundles).map(to => [`extension/dist/${to}`, readFileSync(join(dist, to))]),
-  ),
+  ...Object.fromEntries(built),
 }
 // The first date that the format knows: the same texts make the same archive.
 writeFileSync(vsix, zipSync(files, { mtime: '1980-01-01T00:00:00' }))

@@ -1,3 +1,4 @@
+import { basename } from 'node:path'
 import type { FrameShown, ThreadsShown } from '../../tools/activity.ts'
 import { type Envelope, isRunning, type JobStatus } from '../../tools/outcome.ts'
 import { foldedWords, placeOf, stackLine } from '../../tools/text.ts'
@@ -10,8 +11,8 @@ export interface Part {
   /** The place of a frame. */
   readonly file?: string
   readonly line?: number
-  /** The function of a frame. */
-  readonly function?: string
+  /** Of a frame: its function, and its place without folders. */
+  readonly frame?: { readonly name: string; readonly place: string }
   /** Known already. */
   readonly parts?: readonly Part[]
 }
@@ -92,7 +93,10 @@ function framePart(frame: FrameShown): Part {
   if ('folded' in frame) return { label: escapeLine(`… ${foldedWords(frame)}`) }
   const { file, line, locals } = frame
   return {
-    function: escapeLine(frame.function),
+    frame: {
+      name: escapeLine(frame.function),
+      place: escapeLine(placeOf({ line, file: file && basename(file) })),
+    },
     label: escapeLine(`${placeOf(frame)} in ${frame.function}`),
     ...(file !== null && line !== null && { file, line }),
     parts: locals.map(({ name, repr }) => ({ label: escapeLine(`${name} = ${repr}`) })),

@@ -1,34 +1,20 @@
-import { Decisions, decisionText, type Piece } from '../../../src/front/hunks/decisions.ts'
+import {
+  Decisions,
+  decisionText,
+  type HunkPlace,
+  type Piece,
+  type ShownFile,
+  type ShownText,
+  shownFile,
+} from '../../../src/front/hunks/decisions.ts'
 import type { Methods } from '../../../src/front/protocol.ts'
 import { whyNot } from '../../../src/front/seat/plan-text.ts'
-import { escapeLine, escapePlan, escapePlanLine, escapeText } from '../../../src/text/escape.ts'
-import { linesOf } from '../../../tools/newlines.ts'
-import { faultText, type Plan, type PlanRow, type Project } from './project.ts'
+import type { Plan, PlanRow } from '../../../src/front/told.ts'
+import { escapeLine, escapePlanLine, escapeText } from '../../../src/text/escape.ts'
+import { faultText, type Project } from './project.ts'
 
 /** `whole`: it has no hunks. `confirm`: each hunk is decided, and what will be applied is shown. */
 export type Stage = 'whole' | 'choose' | 'confirm' | 'sent' | 'over'
-
-/** The place of a hunk in a text that is shown: its first and last lines, from 0. */
-interface HunkPlace {
-  /** Among the pieces that are decided; as many as there are: what is asked about last, all together. */
-  readonly at: number
-  readonly line: number
-  readonly end: number
-}
-
-/** A text that is shown. What cannot be seen is marked in it. */
-export interface ShownText {
-  readonly text: string
-  readonly hunks: readonly HunkPlace[]
-}
-
-/** One file of a plan, for a diff editor. */
-export interface ShownFile {
-  readonly path: string
-  readonly shown: string
-  readonly before: ShownText
-  readonly after: ShownText
-}
 
 /** A plan that a person has opened: what was shown, and what they have decided of it so far. No `vscode` is in here. */
 export class OpenPlan {
@@ -103,10 +89,10 @@ export class OpenPlan {
 
   /** What became of a hunk, once the plan is over; before that, what is decided about it. */
   became(piece: Piece): string {
-    const row = this.#now
-    if (this.stage !== 'over') return decisionText(piece)
+    const row = this.stage === 'over' ? this.#now : undefined
     const { outcome = undefined, ended = undefined } = row?.state === 'ended' ? row : {}
-    if (!this.#isSent) return outcome === 'approved' ? 'answered elsewhere' : 'not done'
+    if (this.stage === 'over' && !this.#isSent)
+      return outcome === 'approved' ? 'answered elsewhere' : 'not done'
     if (piece.decision?.type === 'refuse' || ended === undefined) return decisionText(piece)
     return ended.outcome === 'ok' ? '✓ done' : 'not done'
   }
@@ -125,9 +111,8 @@ export class OpenPlan {
     const { plan, stage, news } = this
     const { pieces, tally } = this.decisions
     const lines = news === '' ? [] : [`● ${escapeLine(news)}`]
-    if (stage !== 'over')
-      for (const file of unsaved)
-        lines.push(`! ${escapePlanLine(file)} has unsaved text in this editor: save it first`)
+    for (const file of stage === 'over' ? [] : unsaved)
+      lines.push(`! ${escapePlanLine(file)} has unsaved text in this editor: save it first`)
     lines.push(...this.#heading)
     if (stage === 'confirm')
       lines.push(`━ what will be applied: ${tally.taken} of ${tally.pieces}, as one change`)
@@ -160,28 +145,4 @@ export class OpenPlan {
     const at = isShown ? heading.findIndex(line => line.startsWith('│ diff --git ')) : -1
     return at < 0 ? heading : heading.slice(0, at)
   }
-}
-
-/** The texts of a file, with its hunks; undefined where it has no texts. */
-function shownFile(file: Plan['files'][number], plan: Plan): ShownFile | undefined {
-  const { path, shown, before, after } = file
-  if ((before !== null && typeof before !== 'string') || (after !== null && typeof after !== 'string')) return
-  // Of a plan without hunks all is decided where a file differs last.
-  const ofFile =
-    plan.hunks.length === 0
-      ? file.hunks.map((hunk, index) => ({ at: index + 1 - file.hunks.length, ...hunk }))
-      : plan.hunks.flatMap((hunk, at) => (hunk.shown === shown ? [{ at, ...hunk }] : []))
-  // A hunk has its place in the text before, from which the hunks above it move it.
-  let moved = 0
-  const old: HunkPlace[] = []
-  const now: HunkPlace[] = []
-  for (const { at, line, before, after } of ofFile.toSorted((one, other) => one.line - other.line)) {
-    const [gone, put] = [linesOf(before).length, linesOf(after).length]
-    const first = Math.max(0, line - 1 + moved)
-    if (gone > 0) old.push({ at, line: line - 1, end: line + gone - 2 })
-    now.push({ at, line: first, end: first + Math.max(0, put - 1) })
-    moved += put - gone
-  }
-  const show = (text: string | null) => escapePlan(text ?? '').text
-  return { path, shown, before: { text: show(before), hunks: old }, after: { text: show(after), hunks: now } }
 }

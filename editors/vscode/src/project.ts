@@ -1,8 +1,7 @@
 import type { Topic } from '../../../src/front/operations/operation.ts'
-import type { Method, Methods, SeatEvent, TopicRows } from '../../../src/front/protocol.ts'
-import type { ShownAnswer } from '../../../src/front/shown-answer.ts'
+import type { Method, Methods, TopicRows } from '../../../src/front/protocol.ts'
 import type { SubscriptionEvent } from '../../../src/front/subscriptions.ts'
-import type { Envelope } from '../../../tools/outcome.ts'
+import type { Answer, Asks, PlanRow, SeatNews } from '../../../src/front/told.ts'
 
 /** What a project needs of the editor. No `vscode` is in here. */
 export interface Seam {
@@ -13,26 +12,6 @@ export interface Seam {
   /** A sentence for the person, as plain text; it must not take the focus. */
   says(text: string): void
 }
-
-/** A row, an event or a fault with its line for a person, in which all is seen that is in it. */
-type Told<Row> = Row & { readonly shown: string }
-
-/** `waits`: it is for a person to answer. */
-type Asks<Row> = Told<Row> & { readonly waits?: true }
-export type PlanRow = Asks<TopicRows['approvals']>
-
-/** A plan as it is asked for with `shown`. */
-export type Plan = Omit<Methods['plan']['result'], 'hunks'> & {
-  readonly hash: string | null
-  readonly heading: readonly string[]
-  readonly hunks: readonly (Methods['plan']['result']['hunks'][number] & { readonly head: string })[]
-}
-
-/** An answer of a tool, and what a person reads of it. */
-export type Answer = Told<Envelope & ShownAnswer> & { readonly kernel?: string }
-
-/** An event of the seat. */
-export type SeatNews = Told<SeatEvent | { readonly type: 'left'; readonly why: string | null }>
 
 /** That a project follows. */
 export const TOPICS = ['approvals', 'calls', 'kernels', 'seats'] as const satisfies readonly Topic[]

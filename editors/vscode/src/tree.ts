@@ -1,4 +1,3 @@
-import { basename } from 'node:path'
 import type { Part } from '../../../src/front/shown-answer.ts'
 import { escapeLine } from '../../../src/text/escape.ts'
 import type { Project } from './project.ts'
@@ -28,8 +27,6 @@ export const waitsIn = (project: Project): readonly TreeNode[] =>
     return [{ label: row.shown, project, name, ...looks }]
   })
 
-const byName = (one: { name: string }, other: { name: string }) => (one.name < other.name ? -1 : 1)
-
 const LOOKS = {
   waits: { icon: 'git-pull-request', click: 'imago.plan.open' },
   held: { icon: 'clock', click: 'imago.sit' },
@@ -38,29 +35,27 @@ const LOOKS = {
 
 /** Programs with their threads, whose frames lead to their places. */
 export const programsIn = (project: Project): readonly TreeNode[] =>
-  [...project.rows.kernels.values()].sort(byName).map(({ name, implementation, language, state, pid }) => {
-    const process = pid === null ? [] : [`process ${pid}`]
-    const chosen = name === project.kernel ? ['calls go here'] : []
-    const detail = [implementation ?? language, state, ...process, ...chosen].join(', ')
-    const looks = { icon: 'vm-running', click: 'imago.program.use' }
-    const children = async () => {
-      const { parts, shown } = await project.call('threads', { kernel: name })
-      const [above = ''] = parts.length === 0 ? [shown] : shown.split('\n\n')
-      return [...linesOf(above), ...parts].map(part => valueNode(project, part))
-    }
-    return { label: escapeLine(name), project, detail: escapeLine(detail), name, ...looks, children }
-  })
+  [...project.rows.kernels.values()]
+    .sort((one, other) => one.name.localeCompare(other.name))
+    .map(({ name, implementation, language, state, pid }) => {
+      const process = pid === null ? [] : [`process ${pid}`]
+      const chosen = name === project.kernel ? ['calls go here'] : []
+      const detail = [implementation ?? language, state, ...process, ...chosen].join(', ')
+      const looks = { icon: 'vm-running', click: 'imago.program.use' }
+      const children = async () => {
+        const { parts, shown } = await project.call('threads', { kernel: name })
+        const [above = ''] = parts.length === 0 ? [shown] : shown.split('\n\n')
+        return [...linesOf(above), ...parts].map(part => valueNode(project, part))
+      }
+      return { label: escapeLine(name), project, detail: escapeLine(detail), name, ...looks, children }
+    })
 
 /** What is in a value is asked for once it is opened, where it is not known already. */
 export function valueNode(project: Project, { parts, ...value }: ValueNode): TreeNode {
   const isLeaf = value.expr === undefined && !parts?.length
   const children = async () =>
     (parts ?? (await partsOf(project, value))).map(part => valueNode(project, part))
-  const { function: frame, label, file, line } = value
-  const looks = frame !== undefined && {
-    label: frame,
-    detail: file === undefined ? '' : escapeLine(`${basename(file)}:${line}`),
-    tooltip: label,
-  }
+  const { frame, label } = value
+  const looks = frame && { label: frame.name, detail: frame.place, tooltip: label }
   return { ...value, ...looks, project, ...(!isLeaf && { children }) }
 }

@@ -1,11 +1,9 @@
 import { jobLine, type Part } from '../../../src/front/shown-answer.ts'
 import { escapeLine, escapeText } from '../../../src/text/escape.ts'
-import type { Project } from './project.ts'
+import { faultText, type Project } from './project.ts'
 
 /** A value, or a part of one, and the program that has it. */
-export interface ValueNode extends Part {
-  readonly kernel?: string | undefined
-}
+export type ValueNode = Part & { readonly kernel?: string | undefined }
 
 /** What is in a value; the lines that describe it where it has no parts. This runs no code. */
 export async function partsOf(project: Project, { expr, kernel }: ValueNode): Promise<readonly ValueNode[]> {
@@ -17,42 +15,34 @@ export async function partsOf(project: Project, { expr, kernel }: ValueNode): Pr
 export const linesOf = (text: string): readonly ValueNode[] =>
   text.split('\n').map(label => ({ label: escapeLine(label) }))
 
-/** Code of a document, and where it is there. */
-export interface Code {
-  readonly text: string
-  readonly languageId: string
-  /** The file of the document; undefined where it has none. */
-  readonly file: string | undefined
-  /** Of its first line, from 1. */
-  readonly line: number
-}
+/** Code of a document; its file, where it has one, and its first line there, from 1. */
+type Code = Readonly<{ text: string; languageId: string; file: string | undefined; line: number }>
 
 /** Seconds, as many as a call may be waited for: it never goes on unseen. */
 const PATIENCE = 1_000_000
 
-/** A call as it is now; undefined before it has begun, and after its end. */
-const underWay = (project: Project, call: string) =>
-  [...project.rows.calls.values()].find(row => row.call === call)
+const jobOf = ({ rows }: Project, call: string) => [...rows.calls.values()].find(row => row.call === call)
 
 /** An evaluation that has not ended, in a line. */
 export function runsLine(project: Project, call: string): string {
-  const row = underWay(project, call)
-  return row ? jobLine({ job: row.job, status: row.plan === null ? 'running' : 'waiting' }) : '… runs'
+  const { job, plan } = jobOf(project, call) ?? {}
+  return job ? jobLine({ job, status: plan === null ? 'running' : 'waiting' }) : '… runs'
 }
 
 /** Stops an evaluation, or withdraws its plan; answers with what came of that. */
 export async function stop(project: Project, call: string): Promise<string> {
-  const row = underWay(project, call)
-  if (row === undefined) return 'the evaluation has not begun yet, or has ended.'
-  return (await project.call('interrupt_job', { job: row.job })).shown
+  const { job } = jobOf(project, call) ?? {}
+  if (job === undefined) return 'the evaluation has not begun yet, or has ended.'
+  return (await project.call('interrupt_job', { job })).shown
 }
 
 /** Runs code in the program that the person has chosen, else in one of its language. `value`: worth a closer look. */
 export async function evaluate(project: Project, { text, languageId, file, line }: Code, call?: string) {
   const { kernel } = project
   const args = { expr: text, patience: PATIENCE, ...(file && { file, line }), ...(kernel && { kernel }) }
-  const how = { language: languageId, ...(call && { call }) }
-  const answer = await project.call('eval_expr', args, how)
+  const answer = await project.call('eval_expr', args, { language: languageId, call }).catch(faultText)
+  if (typeof answer === 'string')
+    return { ok: false, short: `✗ ${escapeLine(answer)}`, text: escapeText(answer), value: undefined }
   const { handle } = (answer.ok ? answer.result : {}) as { handle?: string }
   const value: ValueNode | undefined =
     handle === undefined ? undefined : { label: escapeLine(text.trim()), expr: handle, kernel: answer.kernel }

@@ -13,6 +13,7 @@ import type { FailureData, Methods, SeatEvent } from '../protocol.ts'
 import { whyNot } from '../seat/plan-text.ts'
 import { shownAnswer } from '../shown-answer.ts'
 import type { SubscriptionEvent } from '../subscriptions.ts'
+import type { Plan } from '../told.ts'
 import { withoutMargin } from './documents.ts'
 import type { ErrorFrame } from './errors.ts'
 import { hunkHead, planHeading } from './plan-lines.ts'
@@ -356,13 +357,14 @@ const answerInWords = (became: Methods['answer']['result']) =>
     : { ...became, shown: escapeLine(`The answer did not count: ${whyNot(became)}`) }
 
 /** The plan with all that is said of it, and the hash of the same plan. */
-async function planInWords(client: DaemonClient, id: string) {
+async function planInWords(client: DaemonClient, id: string): Promise<Plan> {
   const [plan, { approvals }] = await Promise.all([
     client.request('plan', { plan: id }),
     client.request('approvals', {}),
   ])
   const row = approvals.find(one => one.id === id)
-  if (plan.body === null || row === undefined) return { ...plan, body: null, hash: null, heading: [] }
+  if (plan.body === null || row === undefined)
+    return { ...plan, body: null, hash: null, heading: [], hunks: [] }
   const { body, hunks } = plan
   return {
     ...plan,

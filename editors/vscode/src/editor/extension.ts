@@ -5,8 +5,9 @@ import * as vscode from 'vscode'
 import type { LanguageClient } from 'vscode-languageclient/node'
 import { isWithin, realOf } from '../../../../src/files/roots.ts'
 import type { SubscriptionEvent } from '../../../../src/front/subscriptions.ts'
+import type { SeatNews } from '../../../../src/front/told.ts'
 import { escapeLine } from '../../../../src/text/escape.ts'
-import { faultText, Project, type SeatNews, TOPICS } from '../project.ts'
+import { faultText, Project, TOPICS } from '../project.ts'
 import { programsIn, type TreeNode, valueNode, waitsIn } from '../tree.ts'
 import type { ValueNode } from '../values.ts'
 import { plainLabel, tell } from './messages.ts'
@@ -26,9 +27,8 @@ export function activate({ subscriptions }: vscode.ExtensionContext): void {
   let values: readonly TreeNode[] = []
   const rows = new vscode.EventEmitter<void>()
   const rowsOf = (of: (project: Project) => readonly TreeNode[]) => () => [...projects.values()].flatMap(of)
-  const valuesView = vscode.window.createTreeView('imago.values', {
-    treeDataProvider: treeOf(() => values, rows.event),
-  })
+  const treeDataProvider = treeOf(() => values, rows.event)
+  const valuesView = vscode.window.createTreeView('imago.values', { treeDataProvider })
   const status = vscode.window.createStatusBarItem('imago', vscode.StatusBarAlignment.Left)
 
   const says = (text: string) => {
@@ -60,9 +60,8 @@ export function activate({ subscriptions }: vscode.ExtensionContext): void {
     const path = realOf(vscode.window.activeTextEditor?.document.uri.fsPath ?? '')
     const all = [...projects.values()].sort((one, other) => other.root.length - one.root.length)
     const found = all.find(({ root }) => isWithin(path, root)) ?? all[0]
-    if (found === undefined)
-      throw new Error('Imago follows no folder of this window: see the output “Imago”.')
-    return found
+    if (found) return found
+    throw new Error('Imago follows no folder of this window: see the output “Imago”.')
   }
 
   async function start(): Promise<void> {
@@ -81,8 +80,7 @@ export function activate({ subscriptions }: vscode.ExtensionContext): void {
     made.onNotification('imago/seat', (event: Told<SeatNews>) => projectOf(event).heardSeat(event))
     // Of an undo, which alone is followed, or by an action on its file.
     made.onNotification('imago/event', (event: Told<{ plan?: string }>) => {
-      const opened = event.plan === undefined ? undefined : plans.open(projectOf(event), event.plan)
-      opened?.catch((fault: unknown) => tell(faultText(fault)))
+      if (event.plan) plans.open(projectOf(event), event.plan).catch(fault => tell(faultText(fault)))
     })
     made.onDidChangeState(({ newState }) => {
       if (newState !== State.Running) for (const project of projects.values()) project.forget()
@@ -106,8 +104,7 @@ export function activate({ subscriptions }: vscode.ExtensionContext): void {
   /** Puts a value first, in the place of an older one of the same code. */
   const keep = (project: Project, value: ValueNode): TreeNode => {
     const node = valueNode(project, value)
-    const others = values.filter(one => one.project !== project || one.label !== node.label)
-    values = [node, ...others].slice(0, 10)
+    values = [node, ...values.filter(one => one.project !== project || one.label !== node.label)].slice(0, 10)
     rows.fire()
     return node
   }
@@ -192,6 +189,4 @@ function found(command: string): string {
   return place
 }
 
-export async function deactivate(): Promise<void> {
-  await client?.stop()
-}
+export const deactivate = (): Promise<void> | undefined => client?.stop()

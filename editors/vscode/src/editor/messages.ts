@@ -1,8 +1,6 @@
 import * as vscode from 'vscode'
 import { escapeLine } from '../../../../src/text/escape.ts'
 
-/** Texts of programs and models in places of VS Code that read some of a text as icons or links. They stay text. */
-
 /** For labels, where `$(name)` is an icon. */
 export const plainLabel = (text: string): string => escapeLine(text).replaceAll('$(', '\\$(')
 

@@ -1,16 +1,17 @@
 import { basename, dirname, join } from 'node:path'
 import * as vscode from 'vscode'
 import { realOf } from '../../../../src/files/roots.ts'
+import type { ShownFile, ShownText } from '../../../../src/front/hunks/decisions.ts'
 import type { Decision } from '../../../../src/front/hunks/patch.ts'
-import { OpenPlan, type ShownFile, type ShownText, type Stage } from '../plan.ts'
+import { OpenPlan, type Stage } from '../plan.ts'
 import type { Project } from '../project.ts'
 import { plainLabel, plainSentence, tell } from './messages.ts'
 
 const SCHEME = 'imago-plan'
-/** Of texts that a person writes in the place of hunks: saved, they are taken. */
+/** Of texts that a person writes in the place of hunks. */
 const EDIT = 'imago-edit'
 
-/** Before that nothing counts that is pressed: a key that is held or doubled does not answer what it has brought up. */
+/** Before that no key counts: one that is held or doubled does not answer what it has brought up. */
 const HELD_MS = 500
 
 /** What can be done about a hunk, and about all of a plan: what a lens says, and its command. */
@@ -44,14 +45,17 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
       vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
       vscode.workspace.registerFileSystemProvider(EDIT, textsOf(this.#edits)),
       vscode.languages.registerCodeLensProvider([{ scheme: SCHEME }, { scheme: EDIT }], this),
-      vscode.window.onDidChangeActiveTextEditor(() => this.#sayPlace()),
+      vscode.window.onDidChangeActiveTextEditor(
+        () => void vscode.commands.executeCommand('setContext', 'imago.plan', this.#active !== undefined),
+      ),
       vscode.window.onDidChangeVisibleTextEditors(editors => this.#see(editors)),
       vscode.window.onDidChangeTextEditorVisibleRanges(({ textEditor }) => this.#see([textEditor])),
       vscode.workspace.onWillSaveTextDocument(({ document, reason }) => {
         this.#saves = reason === vscode.TextDocumentSaveReason.Manual ? document : undefined
       }),
       vscode.workspace.onDidSaveTextDocument(document => {
-        if (document === this.#saves) void this.#takeText(document)
+        const edit = document === this.#saves && this.#edits.get(`${document.uri}`)
+        if (edit) void this.#takeText(document, edit)
         this.#plans.forEach(this.#draw, this)
       }),
       vscode.workspace.onDidCloseTextDocument(({ uri }) => void this.#edits.delete(`${uri}`)),
@@ -62,20 +66,10 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
   readonly commands: Readonly<Record<string, (id?: string, at?: number) => unknown>> = Object.fromEntries(
     Object.entries<(open: OpenPlan, at?: number) => unknown>({
       take: (open, at) => this.#take(open, at !== undefined),
-      takeText: () => {
-        const { document } = vscode.window.activeTextEditor ?? {}
-        return document?.isDirty ? document.save() : this.#takeText(document)
-      },
-      cancel: () => vscode.commands.executeCommand('workbench.action.revertAndCloseActiveEditor'),
-      summary: open => {
-        open.decisions.toAll()
-        return this.#go(open)
-      },
       refuse: open => this.#refuse(open),
       edit: open => this.#edit(open),
-      takeRest: async open => {
-        if (await this.#counts(open, open.plan.hunks.length - 1)) await this.#rest(open, { type: 'accept' })
-      },
+      takeRest: async open =>
+        (await this.#counts(open, open.plan.hunks.length - 1)) && this.#rest(open, { type: 'accept' }),
       refuseRest: async open => {
         const reason = await askReason(`${open.decisions.undecided} undecided hunks`)
         if (reason !== undefined) await this.#rest(open, { type: 'refuse', reason })
@@ -99,7 +93,7 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
   /** Opens a plan that waits, in the tab that it has. Where this editor has no seat, it takes one. */
   async open(project: Project, id: string): Promise<void> {
     const known = this.#plans.get(id)
-    const open = known === undefined || known.stage === 'over' ? await OpenPlan.open(project, id) : known
+    const open = known && known.stage !== 'over' ? known : await OpenPlan.open(project, id)
     for (const [old, { stage }] of this.#plans) if (stage === 'over') this.#plans.delete(old)
     this.#plans.set(id, open)
     this.#draw(open)
@@ -135,11 +129,6 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
     this.#lenses.fire()
   }
 
-  /** Says to key bindings whether the active editor has a plan. */
-  #sayPlace(): void {
-    void vscode.commands.executeCommand('setContext', 'imago.plan', this.#active !== undefined)
-  }
-
   get #active(): OpenPlan | undefined {
     const document = vscode.window.activeTextEditor?.document
     return document && this.#at(document.uri)?.open
@@ -172,48 +161,42 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
 
   provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
     const edit = this.#edits.get(`${document.uri}`)
-    const { open = edit?.open, side, file } = this.#at(document.uri) ?? {}
+    const { open, side, file } = this.#at(document.uri) ?? {}
+    const top = new vscode.Range(0, 0, 0, 0)
+    if (edit !== undefined)
+      return Object.entries({ [edit.title]: 'files.save', Cancel: 'revertAndCloseActiveEditor' }).map(
+        ([title, name]) => new vscode.CodeLens(top, { title, command: `workbench.action.${name}` }),
+      )
     if (open === undefined || side === 'before') return []
     const lens = (line: number, title: string, name: string, at?: number) => {
       const does = { title, command: `imago.plan.${name}`, arguments: [open.row.id, at] }
       return new vscode.CodeLens(new vscode.Range(line, 0, line, 0), does)
     }
-    if (edit !== undefined)
-      return [
-        lens(0, plainLabel(`hunk ${edit.name}: Take this text (Ctrl+S)`), 'takeText'),
-        lens(0, 'Cancel', 'cancel'),
-      ]
     const { stage, decisions } = open
     const hunks = this.#textAt(document.uri).hunks.flatMap(({ at, line }) => {
       const piece = decisions.pieces[at]
       if (piece === undefined) return []
       const title = `${open.became(piece)} (hunk ${piece.hunk.number} of ${decisions.pieces.length})`
       const acts = Object.entries(stage === 'choose' ? HUNK_ACTS : {})
-      return [
-        lens(line, plainLabel(title), 'goTo', at),
-        ...acts.map(([title, name]) => lens(line, title, name, at)),
-      ]
+      const said = lens(line, plainLabel(title), 'goTo', at)
+      return [said, ...acts.map(([title, name]) => lens(line, title, name, at))]
     })
     const isDecided = stage === 'choose' && decisions.undecided === 0
-    const back = isDecided ? [lens(0, 'Summary', 'summary')] : []
-    if (file !== undefined) return [...back, ...hunks]
+    const back = isDecided ? [lens(0, 'Summary', 'goTo', decisions.pieces.length)] : []
+    if (file !== undefined || isDecided) return [...back, ...hunks]
     const save = unsaved(open).length === 0 ? [] : [lens(0, 'Save the unsaved text', 'save')]
-    const possible = isDecided ? {} : PLAN_ACTS[stage]
-    const acts = Object.entries(possible).filter(([, name]) => name !== 'undo' || open.undo)
+    const acts = Object.entries(PLAN_ACTS[stage]).filter(([, name]) => name !== 'undo' || open.undo)
     const end = stage === 'whole' || stage === 'confirm' ? Math.max(0, document.lineCount - 1) : 0
-    return [...save, ...back, ...hunks, ...acts.map(([title, name]) => lens(end, title, name))]
+    return [...save, ...hunks, ...acts.map(([title, name]) => lens(end, title, name))]
   }
 
   /** Takes a hunk, or a plan without hunks; or sends what was decided. A key leaves a hunk that is decided as that is. */
   async #take(open: OpenPlan, isMeant: boolean): Promise<void> {
     const { stage, decisions } = open
-    if (stage === 'choose' && decisions.piece?.decision !== undefined && !isMeant) {
-      decisions.goOn()
-      return this.#go(open)
-    }
-    if (!(await this.#counts(open, decisions.at)) || open.stage !== stage) return
-    if (stage !== 'choose') return open.send({ decision: stage === 'whole' ? 'approve' : 'choose' })
-    decisions.decide({ type: 'accept' })
+    if (decisions.piece?.decision !== undefined && !isMeant) decisions.goOn()
+    else if (!(await this.#counts(open, decisions.at)) || open.stage !== stage) return
+    else if (stage !== 'choose') return open.send({ decision: stage === 'whole' ? 'approve' : 'choose' })
+    else decisions.decide({ type: 'accept' })
     await this.#go(open)
   }
 
@@ -237,9 +220,10 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
    * file. Where it was not, it is brought there, which is said.
    */
   async #counts(open: OpenPlan, at: number): Promise<boolean> {
-    const isHeld = Date.now() - this.#broughtUp < HELD_MS
-    if (isHeld) this.#broughtUp = Date.now()
-    if (isHeld) return false
+    if (Date.now() - this.#broughtUp < HELD_MS) {
+      this.#broughtUp = Date.now()
+      return false
+    }
     const asks = summaryOf(open)
     // Another text than the one that was shown while it was chosen.
     if (open.stage === 'confirm') open.seen.delete(`${asks} ${at}`)
@@ -281,22 +265,18 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
     // By the end of its name it has the language of the file.
     const path = join('/', dirname(shown), `hunk ${number} of ${basename(shown)}`)
     const uri = vscode.Uri.from({ scheme: EDIT, path, query: `${++this.#editsMade}` })
-    const name = `${number} of ${open.decisions.pieces.length} · ${shown}:${line}`
-    const text = Buffer.from(after.replaceAll('\r\n', '\n'))
-    this.#edits.set(`${uri}`, { open, at, name, text })
+    const name = `hunk ${number} of ${open.decisions.pieces.length} · ${shown}:${line}`
+    const title = plainLabel(`${name}: Take this text (Ctrl+S)`)
+    this.#edits.set(`${uri}`, { open, at, title, text: Buffer.from(after.replaceAll('\r\n', '\n')) })
     await showText(uri)
   }
 
   /** A person is done with the text of a hunk, which is closed; it stays open where it cannot be used, which is said. */
-  async #takeText(document: vscode.TextDocument | undefined): Promise<void> {
-    const { open, at } = this.#edits.get(`${document?.uri}`) ?? {}
-    if (document === undefined || open === undefined || at === undefined) return
+  async #takeText(document: vscode.TextDocument, { open, at }: Edit): Promise<void> {
     open.decisions.to(at)
     const why = open.decisions.rewritten(at, document.getText().replaceAll('\r\n', '\n'))
     if (why !== undefined) return tell(why)
-    const isIts = ({ input }: vscode.Tab) =>
-      `${(input as Partial<vscode.TabInputText>)?.uri}` === `${document.uri}`
-    await vscode.window.tabGroups.close(tabsOf(isIts))
+    await vscode.window.tabGroups.close(tabsOf(tab => `${uriIn(tab)}` === `${document.uri}`))
     if (open.stage === 'over') return tell('that plan waits no more: nothing was answered.')
     await this.#go(open)
   }
@@ -327,54 +307,45 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
       editor.selection = selection
       editor.revealRange(selection, vscode.TextEditorRevealType.InCenterIfOutsideViewport)
     } else if (open !== undefined && file !== undefined) {
-      const title = plainLabel(`Imago: ${file.shown}`)
-      const how = { selection, preview: true }
-      await vscode.commands.executeCommand('vscode.diff', ...sidesOf(open, file), title, how)
+      const how = [plainLabel(`Imago: ${file.shown}`), { selection, preview: true }]
+      await vscode.commands.executeCommand('vscode.diff', ...sidesOf(open, file), ...how)
     } else await showText(uri)
   }
 }
 
-/** A text that a person writes, and the hunk that it is for. */
-interface Edit {
-  readonly open: OpenPlan
-  readonly at: number
-  readonly name: string
+/** A text that a person writes, the hunk that it is for, and the lens that takes it. */
+interface Edit extends Readonly<{ open: OpenPlan; at: number; title: string }> {
   text: Uint8Array
 }
 
 /** Files of such texts, so that VS Code asks for no name where one is closed. */
 function textsOf(edits: ReadonlyMap<string, Edit>): vscode.FileSystemProvider {
-  const textAt = (uri: vscode.Uri) => {
-    const edit = edits.get(`${uri}`)
-    if (edit === undefined) throw vscode.FileSystemError.FileNotFound(uri)
-    return edit
+  const no = (uri: vscode.Uri): never => {
+    throw vscode.FileSystemError.FileNotFound(uri)
   }
-  const not = () => {
-    throw vscode.FileSystemError.NoPermissions()
-  }
+  const edit = (uri: vscode.Uri) => edits.get(`${uri}`) ?? no(uri)
   return {
-    onDidChangeFile: new vscode.EventEmitter<vscode.FileChangeEvent[]>().event,
+    onDidChangeFile: () => ({ dispose() {} }),
     watch: () => ({ dispose() {} }),
-    stat: uri => ({ type: vscode.FileType.File, ctime: 0, mtime: 0, size: textAt(uri).text.length }),
-    readFile: uri => textAt(uri).text,
-    writeFile(uri, text) {
-      textAt(uri).text = text
-    },
-    ...{ readDirectory: not, createDirectory: not, delete: not, rename: not },
+    stat: uri => ({ type: vscode.FileType.File, ctime: 0, mtime: 0, size: edit(uri).text.length }),
+    readFile: uri => edit(uri).text,
+    writeFile: (uri, text) => void Object.assign(edit(uri), { text }),
+    ...{ readDirectory: no, createDirectory: no, delete: no, rename: no },
   }
 }
 
 const tabsOf = (isMeant: (tab: vscode.Tab) => boolean): vscode.Tab[] =>
   vscode.window.tabGroups.all.flatMap(group => group.tabs.filter(isMeant))
 
-/** A tab of a plan that an earlier window had open. */
-function isLeft({ input, label }: vscode.Tab): boolean {
+/** The document of a tab; undefined where it has several. */
+const uriIn = ({ input }: vscode.Tab) => {
   const { uri, modified = uri } = (input ?? {}) as { uri?: vscode.Uri; modified?: vscode.Uri }
-  return modified === undefined ? TITLE.test(label) : modified.scheme === SCHEME || modified.scheme === EDIT
+  return modified
 }
 
-/** How a tab with the files of a plan is named. */
-const TITLE = /^Imago: .*; question \+ \d+ file/s
+/** A tab of a plan that an earlier window had open. */
+const isLeft = (tab: vscode.Tab): boolean =>
+  uriIn(tab)?.scheme.startsWith('imago-') ?? /^Imago: .*; question \+ \d+ file/s.test(tab.label)
 
 /** The editor that shows a document. */
 const editorOf = (uri: vscode.Uri) =>

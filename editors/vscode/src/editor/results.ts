@@ -1,11 +1,6 @@
-import { randomUUID } from 'node:crypto'
 import * as vscode from 'vscode'
-import { escapeLine } from '../../../../src/text/escape.ts'
-import { faultText, type Project } from '../project.ts'
+import type { Project } from '../project.ts'
 import { evaluate, runsLine, stop, type ValueNode } from '../values.ts'
-
-/** How often a line is drawn whose evaluation runs, and how soon. */
-const RUNS_MS = 500
 
 /** Results of evaluations behind their code, until the text changes there. */
 export class Results {
@@ -16,10 +11,8 @@ export class Results {
   readonly #shown = new Map<vscode.TextDocument, Map<number, vscode.DecorationOptions>>()
   /** Of evaluations that have not ended, by their calls, the newest last. */
   readonly #running = new Map<string, Project>()
-  readonly #stop = new vscode.MarkdownString('[Stop the evaluation](command:imago.stop)')
 
   register(): vscode.Disposable[] {
-    this.#stop.isTrusted = { enabledCommands: ['imago.stop'] }
     return [
       this.#style,
       vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => {
@@ -41,7 +34,7 @@ export class Results {
     if (text.trim() === '') return
     const { version, languageId, uri } = document
     const file = uri.scheme === 'file' ? uri.fsPath : undefined
-    const put = (said: string, hoverMessage: vscode.MarkdownString, isFault = false) => {
+    const put = (said: string, hoverMessage: vscode.MarkdownString | string, isFault = false) => {
       if (document.version !== version || document.isClosed) return
       const color = new vscode.ThemeColor(isFault ? 'editorError.foreground' : 'editorCodeLens.foreground')
       const renderOptions = { after: { contentText: `  ${said}`, color } }
@@ -49,21 +42,17 @@ export class Results {
       this.#shown.set(document, (this.#shown.get(document) ?? new Map()).set(last, drawn))
       this.#draw()
     }
-    const call = randomUUID()
+    const call = crypto.randomUUID()
     this.#running.set(call, project)
-    const drawing = setInterval(() => put(runsLine(project, call), this.#stop), RUNS_MS)
-    try {
-      const answer = await evaluate(project, { text, file, languageId, line: start.line + 1 }, call)
-      // A block of code, longer fences than any in the text: nothing in it is read as markup.
-      put(answer.short, new vscode.MarkdownString().appendCodeblock(answer.text, 'plaintext'), !answer.ok)
-      return answer.value
-    } catch (fault) {
-      put(`✗ ${escapeLine(faultText(fault))}`, new vscode.MarkdownString(), true)
-      throw fault
-    } finally {
+    const drawing = setInterval(() => put(runsLine(project, call), 'Imago: Stop the Evaluation'), 500)
+    const code = { text, file, languageId, line: start.line + 1 }
+    const answer = await evaluate(project, code, call).finally(() => {
       clearInterval(drawing)
       this.#running.delete(call)
-    }
+    })
+    // A block of code, longer fences than any in the text: nothing in it is read as markup.
+    put(answer.short, new vscode.MarkdownString().appendCodeblock(answer.text, 'plaintext'), !answer.ok)
+    return answer.value
   }
 
   /** Stops the newest evaluation that has not ended. */
