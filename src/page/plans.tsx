@@ -33,15 +33,14 @@ const plans = new Map<string, Known>()
 
 const textsOf = ({ typed }: Known) => [...typed.values()].filter(text => text !== '')
 
-const isUnsent = (known: Known): boolean =>
-  known.sent === undefined && textsOf(known).length + known.decisions.tally.decided > 0
+const isUnsent = (known?: Known): boolean =>
+  known?.sent === undefined &&
+  known !== undefined &&
+  textsOf(known).length + known.decisions.tally.decided > 0
 
 /** Whether something was decided or typed of what waits, and was not sent. */
 export const hasUnsent = (page: Page): boolean =>
-  page.rows('approvals').some(plan => {
-    const known = plan.state === 'waits' && plans.get(plan.id)
-    return known && isUnsent(known)
-  })
+  page.rows('approvals').some(plan => plan.state === 'waits' && isUnsent(plans.get(plan.id)))
 
 /** What waits for a person, and what became of the last that did. */
 export function Plans({ page }: ViewProps) {
@@ -64,19 +63,17 @@ export function Plans({ page }: ViewProps) {
   })
   const ended = rows.filter(row => 'hasEnded' in row).reverse()
   const waits = rows.filter(row => !('hasEnded' in row))
+  const groups = [
+    { label: 'What waits for you', none: 'Nothing waits.', rows: waits },
+    { label: 'Earlier', none: 'Nothing was asked yet.', rows: ended },
+  ]
   return (
     <>
       <SeatBar page={page} />
       {page.wanted.map((wanted, at) => (
         <Wanted key={`${wanted.id} ${at}`} page={page} wanted={wanted} isFirst={at === 0} />
       ))}
-      <Lists
-        page={page}
-        groups={[
-          { label: 'What waits for you', none: 'Nothing waits.', rows: waits },
-          { label: 'Earlier', none: 'Nothing was asked yet.', rows: ended },
-        ]}
-      />
+      <Lists page={page} groups={groups} />
     </>
   )
 }
@@ -163,9 +160,7 @@ function Proposed({ known, end: { outcome, ended } }: { known: Known; end: Ended
     <>
       <p>{isDone ? done : 'Nothing of this was done'}:</p>
       {isUnsent(known) && <p class="warning">What you had decided and typed here was not sent.</p>}
-      {texts.map(text => (
-        <Code key={text} text={text} />
-      ))}
+      {texts.length > 0 && <Code text={texts.join('\n')} />}
       <ol class="hunks" aria-label="Hunks">
         {pieces.map(piece => {
           const look = isDone && !isBack && piece.decision?.type !== 'refuse' ? '' : 'not'
@@ -426,10 +421,8 @@ function Field({ label, verb, given, isLine, typed, name, use, close }: FieldPro
   const [text, set] = useState(typed.get(name) ?? given)
   const hidden = [...escapePlan(text).hidden.keys()]
   const focus = () => field.current?.focus()
-  useLayoutEffect(() => {
-    focus()
-    return hush
-  }, [])
+  useLayoutEffect(focus, [])
+  useLayoutEffect(() => hush, [])
   useKeys(3, Object.fromEntries([...'ynesadjkJK'].map(key => [key, focus])))
   const write = (now: string) => {
     typed.set(name, now)
