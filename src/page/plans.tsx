@@ -103,17 +103,16 @@ function Wanted({ page, wanted, isFirst }: ViewProps & { wanted: SeatWanted; isF
   const answer = (admit: boolean) => {
     if (isStill) page.act(page.client.request('admit', { wanted: wanted.id, admit }), () => '')
   }
+  const acts: readonly Act[] = [
+    ['Let it sit', isFirst ? 'L' : '', () => answer(true)],
+    ['Turn it away', isFirst ? 'T' : '', () => answer(false)],
+  ]
   return (
     <section class="card" aria-label="Somebody wants a seat" aria-busy={!isStill}>
       <p>
         <b>{marked(wanted.who)}</b> wants a seat, too. {marked(note)} <b class="bad">{marked(driven)}</b>
       </p>
-      <Acts
-        of={[
-          ['Let it sit', isFirst ? 'L' : '', () => answer(true)],
-          ['Turn it away', isFirst ? 'T' : '', () => answer(false)],
-        ]}
-      />
+      <Acts of={acts} />
     </section>
   )
 }
@@ -211,21 +210,14 @@ function Shown({ page, plan, shown }: ViewProps & { plan: Waiting; shown: Plan }
   // What comes before the difference, where hunks show that.
   const outside = shown.hunks.length === 0 ? [] : (shown.body ?? '').split(/^diff --git /m, 1)
   const script = `imago approve ${id} --code ${shown.code}`
-  const facts = [
-    kernel === null ? tool : `${tool} in ${kernel}`,
-    ...notes,
-    `sha256 ${hash}`,
-    script,
-    ...outside,
-  ]
+  const called = kernel === null ? tool : `${tool} in ${kernel}`
+  const facts = [called, ...notes, `sha256 ${hash}`, script, ...outside].join('\n')
   useLayoutEffect(() => scrollTo(0, 0), [])
   const send = (answer: Answer): undefined => {
     if (!isStill || known.sent !== undefined) return
     known.sent = answer
     const asked = page.client.request('answer', { plan: id, hash, ...answer })
-    const forget = () => {
-      known.sent = undefined
-    }
+    const forget = () => Object.assign(known, { sent: undefined })
     asked.then(({ type }) => type === 'taken' || forget(), forget)
     page.act(asked, outcome => (outcome.type === 'taken' ? 'Sent.' : `Not sent: ${whyNot(outcome)}`))
   }
@@ -240,7 +232,7 @@ function Shown({ page, plan, shown }: ViewProps & { plan: Waiting; shown: Plan }
         <summary>
           <b>{inLine(who)}</b> asks{times > 1 && `, ${times} times by now`}. Evidence, notes, hash
         </summary>
-        <Code text={facts.join('\n')} />
+        <Code text={facts} />
       </details>
       <Answering page={page} known={known} send={send} />
     </article>
