@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
+import { toEnd } from '../examples/demos/page.ts'
 import { openBrowser, openPage, seated } from '../test/support/browser.ts'
 import { openRig } from '../test/support/rig.ts'
 import { venvPython } from '../test/support/runtimes.ts'
@@ -79,6 +80,7 @@ try {
   await page.emulateMedia({ colorScheme: 'dark' })
   await page.setViewportSize({ width: 360, height: 640 })
   await keep(page, 'small')
+  await toEnd(page)
   await page.keyboard.press('y')
   await page.keyboard.press('y')
   await answer

@@ -33,10 +33,7 @@ const SUBPROTOCOLS: Readonly<Record<string, Encoding>> = {
 /** What a browser offers beside one of those, because a page can set no header. */
 const TOKEN_PREFIX = 'imago.token.'
 
-/**
- * The paths that there are: where WebSockets connect, with a token; and the files of the page, which hold no data, without
- * one. All have to pass the checks of Host and Origin.
- */
+/** Where WebSockets connect, with a token, and the files of the page, which hold no data, without one. */
 const ROUTES: Readonly<Record<string, 'sockets' | { readonly file: string; readonly type: string }>> = {
   '/': 'sockets',
   '/page': { file: 'index.html', type: 'text/html' },
@@ -63,10 +60,7 @@ const REQUEST_MS = 5_000
 /** How many pings may wait for their answer. */
 const PINGS = 64
 
-/**
- * Takes clients over WebSocket, at the loopback address. Host, Origin and token of each request are checked before all
- * else. Throws a `Failure` where the port cannot be listened at.
- */
+/** Takes clients over WebSocket, at the loopback address. Throws a `Failure` where the port cannot be listened at. */
 export async function openWeb(options: WebOptions): Promise<Listener> {
   const { port: wanted, file, connections, pages, accept } = options
   const token = randomBytes(32).toString('base64url')
@@ -83,11 +77,8 @@ export async function openWeb(options: WebOptions): Promise<Listener> {
     handleProtocols: (offered: Set<string>) => encodingIn([...offered])?.[0] ?? false,
   }
   const sockets = new WebSocketServer(settings)
-  const timeouts = {
-    headersTimeout: REQUEST_MS,
-    requestTimeout: REQUEST_MS,
-    connectionsCheckingInterval: 1_000,
-  }
+  const [headersTimeout, requestTimeout] = [REQUEST_MS, REQUEST_MS]
+  const timeouts = { headersTimeout, requestTimeout, connectionsCheckingInterval: 1_000 }
   const server = createServer({ ...timeouts, noDelay: true })
   server.maxConnections = connections
 

@@ -28,6 +28,13 @@ function App({ page }: ViewProps) {
   useEffect(() => {
     document.title = `${waiting > 0 ? `(${waiting}) ` : ''}${name} · Imago`
   }, [waiting])
+  // What was said goes with the next key, before that says something.
+  const forget = ({ ctrlKey, metaKey }: KeyboardEvent) =>
+    ctrlKey || metaKey || page.news === '' || page.say('')
+  useEffect(() => {
+    addEventListener('keydown', forget, true)
+    addEventListener('beforeunload', event => hasUnsent(page) && event.preventDefault())
+  }, [])
   const go = (view: View) => {
     page.show(view)
     document.querySelector<HTMLElement>('main textarea')?.focus()
@@ -110,16 +117,10 @@ function begin(place: Element): void {
   const here = credentialHere()
   if (here === undefined) render(<Door why="This page shows a project of this machine." />, place)
   else {
-    let shown: Page | undefined
-    const draw = () => shown && render(<App page={shown} />, place)
-    const page = new Page({ ...here, draw })
-    shown = page
+    let page: Page | undefined
+    const draw = () => page && render(<App page={page} />, place)
+    page = new Page({ ...here, draw })
     draw()
-    addEventListener('beforeunload', event => hasUnsent(page) && event.preventDefault())
-    // What was said goes with the next key, before that says something.
-    const said = ({ ctrlKey, metaKey }: KeyboardEvent) =>
-      ctrlKey || metaKey || page.news === '' || page.say('')
-    addEventListener('keydown', said, true)
   }
 }
 

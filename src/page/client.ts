@@ -46,6 +46,8 @@ const [FIRST_MS, LONGEST_MS] = [250, 5_000]
 
 const LOST = new Fault({ code: 'lost', message: 'The daemon is away. Nobody knows whether that was done.' })
 
+const OVER = 'This page is let in no more: a token works once, and a session while its daemon lives.'
+
 const encoder = new TextEncoder()
 
 /** The daemon behind this page, over one WebSocket after the other. Calls under way when one breaks fail as `lost`. */
@@ -86,10 +88,8 @@ export class Client {
   #connect(): void {
     this.#options.changed('connecting')
     const { root } = this.#options
-    const socket = new WebSocket(`ws://${location.host}/`, [
-      'imago.v2.json',
-      `imago.token.${this.#credential}`,
-    ])
+    const shown = ['imago.v2.json', `imago.token.${this.#credential}`]
+    const socket = new WebSocket(`ws://${location.host}/`, shown)
     this.#socket = socket
     let isUp = false
     socket.onopen = () => {
@@ -113,10 +113,7 @@ export class Client {
     this.#options.changed('lost')
     const answers = (await fetch('page', { cache: 'no-store' }).catch(() => undefined))?.ok
     if (!answers) return this.#over('The daemon of this page has ended.')
-    if (!wasUp)
-      return this.#over(
-        'This page is let in no more: a token works once, and a session while its daemon lives.',
-      )
+    if (!wasUp) return this.#over(OVER)
     setTimeout(() => this.#socket !== undefined && this.#connect(), this.#waitMs)
     this.#waitMs = Math.min(2 * this.#waitMs, LONGEST_MS)
   }

@@ -9,10 +9,7 @@ const KINDS: Readonly<Record<string, Block['kind']>> = { '+': 'ins', '-': 'del',
 /** So many blocks are laid out together, once they are scrolled to. */
 const PART = 100
 
-/**
- * A difference as `git diff` shows it, with its marks already. One element for lines of one kind that follow each other: a
- * difference of 10,000 lines has few. Where `isDiff` is false it is code, and no sign at its lines means anything.
- */
+/** A difference as `git diff` shows it, marked already. Where `isDiff` is false it is code, and its signs mean nothing. */
 export function Diff({ text, isDiff }: { text: string; isDiff: boolean }) {
   const blocks: Block[] = []
   const lines = text.replace(/\n$/, '').split('\n')

@@ -27,25 +27,15 @@ export function Errors({ page }: ViewProps) {
     more: `${error.file === null ? '' : `${error.file.split('/').at(-1)}:${error.line} `}${error.times > 1 ? `× ${error.times} ` : ''}${when(error.at)}`,
     detail: () => <OneError page={page} args={{ ...args, number: error.number }} />,
   })
-  return (
-    <Lists
-      page={page}
-      groups={[
-        {
-          label: 'Errors of the programs',
-          none: 'No error was noted.',
-          rows: errors.map(error => row(error, error.kernel, { kernel: error.kernel })),
-        },
-        {
-          label: 'Errors of processes that have gone',
-          none: 'No error was left.',
-          rows: past.map(error =>
-            row(error, `${error.of?.name}, process ${error.of?.pid}`, { process: error.of?.pid }),
-          ),
-        },
-      ]}
-    />
+  const noted = errors.map(error => row(error, error.kernel, { kernel: error.kernel }))
+  const gone = past.map(error =>
+    row(error, `${error.of?.name}, process ${error.of?.pid}`, { process: error.of?.pid }),
   )
+  const groups = [
+    { label: 'Errors of the programs', none: 'No error was noted.', rows: noted },
+    { label: 'Errors of processes that have gone', none: 'No error was left.', rows: gone },
+  ]
+  return <Lists page={page} groups={groups} />
 }
 
 /** The one that is shown, and the others. */

@@ -119,12 +119,11 @@ async function run(page: Page, asked: Asked): Promise<void> {
 
 function Came({ page, asked: { text, result, kernel, stop, isBehind } }: ViewProps & { asked: Asked }) {
   const { displays = [], handle } = result
+  const does = isBehind ? 'waits for the one before' : 'runs'
   return (
     <>
       {text !== '' && <Code text={text} />}
-      {stop !== undefined && (
-        <Acts of={[[`It ${isBehind ? 'waits for the one before' : 'runs'}: stop it`, '', stop]]} />
-      )}
+      {stop !== undefined && <Acts of={[[`It ${does}: stop it`, '', stop]]} />}
       {displays
         .flatMap(({ files = [] }) => files)
         .map(({ path }) => (

@@ -6,10 +6,7 @@ export type Keys = Readonly<Record<string, () => void>>
 /** The deepest that knows a key gets it. */
 const layers: { readonly depth: number; readonly keys: { current: Keys } }[] = []
 
-/**
- * These keys hold while the component is there. `depth`: 0 for the page, 1 for a view, 2 for something in a view. It is so
- * before the next key comes: what is typed fast means what is shown by then.
- */
+/** These keys hold while the component is there. `depth`: 0 for the page, 1 for a view, 2 and 3 for something in a view. */
 export function useKeys(depth: number, keys: Keys): void {
   const ref = useRef(keys)
   ref.current = keys

@@ -33,15 +33,14 @@ const plans = new Map<string, Known>()
 
 const textsOf = ({ typed }: Known) => [...typed.values()].filter(text => text !== '')
 
-const isUnsent = (known: Known): boolean =>
-  known.sent === undefined && textsOf(known).length + known.decisions.tally.decided > 0
+const isUnsent = (known?: Known): boolean =>
+  known?.sent === undefined &&
+  known !== undefined &&
+  textsOf(known).length + known.decisions.tally.decided > 0
 
 /** Whether something was decided or typed of what waits, and was not sent. */
 export const hasUnsent = (page: Page): boolean =>
-  page.rows('approvals').some(plan => {
-    const known = plan.state === 'waits' && plans.get(plan.id)
-    return known && isUnsent(known)
-  })
+  page.rows('approvals').some(plan => plan.state === 'waits' && isUnsent(plans.get(plan.id)))
 
 /** What waits for a person, and what became of the last that did. */
 export function Plans({ page }: ViewProps) {
@@ -64,19 +63,17 @@ export function Plans({ page }: ViewProps) {
   })
   const ended = rows.filter(row => 'hasEnded' in row).reverse()
   const waits = rows.filter(row => !('hasEnded' in row))
+  const groups = [
+    { label: 'What waits for you', none: 'Nothing waits.', rows: waits },
+    { label: 'Earlier', none: 'Nothing was asked yet.', rows: ended },
+  ]
   return (
     <>
       <SeatBar page={page} />
       {page.wanted.map((wanted, at) => (
         <Wanted key={`${wanted.id} ${at}`} page={page} wanted={wanted} isFirst={at === 0} />
       ))}
-      <Lists
-        page={page}
-        groups={[
-          { label: 'What waits for you', none: 'Nothing waits.', rows: waits },
-          { label: 'Earlier', none: 'Nothing was asked yet.', rows: ended },
-        ]}
-      />
+      <Lists page={page} groups={groups} />
     </>
   )
 }
@@ -106,17 +103,16 @@ function Wanted({ page, wanted, isFirst }: ViewProps & { wanted: SeatWanted; isF
   const answer = (admit: boolean) => {
     if (isStill) page.act(page.client.request('admit', { wanted: wanted.id, admit }), () => '')
   }
+  const acts: readonly Act[] = [
+    ['Let it sit', isFirst ? 'L' : '', () => answer(true)],
+    ['Turn it away', isFirst ? 'T' : '', () => answer(false)],
+  ]
   return (
     <section class="card" aria-label="Somebody wants a seat" aria-busy={!isStill}>
       <p>
         <b>{marked(wanted.who)}</b> wants a seat, too. {marked(note)} <b class="bad">{marked(driven)}</b>
       </p>
-      <Acts
-        of={[
-          ['Let it sit', isFirst ? 'L' : '', () => answer(true)],
-          ['Turn it away', isFirst ? 'T' : '', () => answer(false)],
-        ]}
-      />
+      <Acts of={acts} />
     </section>
   )
 }
@@ -163,9 +159,7 @@ function Proposed({ known, end: { outcome, ended } }: { known: Known; end: Ended
     <>
       <p>{isDone ? done : 'Nothing of this was done'}:</p>
       {isUnsent(known) && <p class="warning">What you had decided and typed here was not sent.</p>}
-      {texts.map(text => (
-        <Code key={text} text={text} />
-      ))}
+      {texts.length > 0 && <Code text={texts.join('\n')} />}
       <ol class="hunks" aria-label="Hunks">
         {pieces.map(piece => {
           const look = isDone && !isBack && piece.decision?.type !== 'refuse' ? '' : 'not'
@@ -216,21 +210,14 @@ function Shown({ page, plan, shown }: ViewProps & { plan: Waiting; shown: Plan }
   // What comes before the difference, where hunks show that.
   const outside = shown.hunks.length === 0 ? [] : (shown.body ?? '').split(/^diff --git /m, 1)
   const script = `imago approve ${id} --code ${shown.code}`
-  const facts = [
-    kernel === null ? tool : `${tool} in ${kernel}`,
-    ...notes,
-    `sha256 ${hash}`,
-    script,
-    ...outside,
-  ]
+  const called = kernel === null ? tool : `${tool} in ${kernel}`
+  const facts = [called, ...notes, `sha256 ${hash}`, script, ...outside].join('\n')
   useLayoutEffect(() => scrollTo(0, 0), [])
   const send = (answer: Answer): undefined => {
     if (!isStill || known.sent !== undefined) return
     known.sent = answer
     const asked = page.client.request('answer', { plan: id, hash, ...answer })
-    const forget = () => {
-      known.sent = undefined
-    }
+    const forget = () => Object.assign(known, { sent: undefined })
     asked.then(({ type }) => type === 'taken' || forget(), forget)
     page.act(asked, outcome => (outcome.type === 'taken' ? 'Sent.' : `Not sent: ${whyNot(outcome)}`))
   }
@@ -245,7 +232,7 @@ function Shown({ page, plan, shown }: ViewProps & { plan: Waiting; shown: Plan }
         <summary>
           <b>{inLine(who)}</b> asks{times > 1 && `, ${times} times by now`}. Evidence, notes, hash
         </summary>
-        <Code text={facts.join('\n')} />
+        <Code text={facts} />
       </details>
       <Answering page={page} known={known} send={send} />
     </article>
@@ -426,10 +413,8 @@ function Field({ label, verb, given, isLine, typed, name, use, close }: FieldPro
   const [text, set] = useState(typed.get(name) ?? given)
   const hidden = [...escapePlan(text).hidden.keys()]
   const focus = () => field.current?.focus()
-  useLayoutEffect(() => {
-    focus()
-    return hush
-  }, [])
+  useLayoutEffect(focus, [])
+  useLayoutEffect(() => hush, [])
   useKeys(3, Object.fromEntries([...'ynesadjkJK'].map(key => [key, focus])))
   const write = (now: string) => {
     typed.set(name, now)

@@ -567,6 +567,8 @@ test('a change that was taken back has no undo, and has it again once that was t
   assert.is(undo(), 'plan-aaaaaaaa')
   approvals.tookBack('plan-aaaaaaaa', 'plan-bbbbbbbb')
   assert.is(undo(), null)
+  assert.ok(approvals.ends()[0]?.ended?.taken_back)
   approvals.tookBack('plan-bbbbbbbb', 'plan-cccccccc')
   assert.is(undo(), 'plan-aaaaaaaa')
+  assert.not.ok(approvals.ends()[0]?.ended?.taken_back)
 })
