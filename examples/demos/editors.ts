@@ -19,8 +19,7 @@ const EDITORS = join(PACKAGE_ROOT, 'editors')
 /**
  * A request fails under Django, and its line lights up in Neovim. A run of the agent, which that error woke, proposes two
  * hunks: Neovim takes one, the page refuses the other with a reason, and the run heeds that. Emacs takes all of it back.
- * A script plays the model. `--python PATH` names an interpreter with Django, `--nvim PATH` a Neovim, `--chromium NAME` a
- * browser.
+ * A script plays the model. Options: `--python PATH`, with Django, `--nvim PATH` and `--chromium NAME`.
  */
 export async function playEditors(given: string, args: readonly string[]): Promise<void> {
   const tools = toolsOf(args)

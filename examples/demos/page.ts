@@ -48,12 +48,9 @@ export async function openPageOf(project: string, executablePath: string): Promi
   return {
     async sees(expected) {
       const body = page.locator('body').filter({ hasText: expected })
-      const isThere = await body.waitFor().then(
-        () => true,
-        () => false,
-      )
+      const fault = await body.waitFor().catch((fault: unknown) => fault)
       const shown = await text()
-      if (!isThere) throw new Differs(`the page never showed ${expected}, but:\n${shown}`)
+      if (fault !== undefined) throw new Differs(`the page never showed ${expected}, but:\n${shown}`)
       const lines = shown.split('\n').filter(line => line.trim() !== '')
       out(`${lines.map(line => `    | ${line}`).join('\n')}\n`)
     },

@@ -80,8 +80,7 @@ function App({ page }: ViewProps) {
       )}
       <main aria-label={view}>{state === 'closed' ? <Door why={page.why} /> : <Shown page={page} />}</main>
       <footer class="quiet">
-        1 to 6: views. j, k: the next and the previous; J, K: of all hunks. Enter opens, Escape leaves a
-        field. Each button shows its own key.
+        1 to 6: views. j, k: next, previous; J, K: of all hunks. Enter opens, Escape leaves a field.
       </footer>
     </>
   )

@@ -42,11 +42,12 @@ interface ClientOptions {
   ask(prompt: string, secret: boolean): Promise<string>
 }
 
-const [FIRST_MS, LONGEST_MS] = [250, 5_000]
+const AGAIN_MS = 500
 
 const LOST = new Fault({ code: 'lost', message: 'The daemon is away. Nobody knows whether that was done.' })
 
-const OVER = 'This page is let in no more: a token works once, and a session while its daemon lives.'
+/** Why a page is closed whose credential counts no more. */
+export const OVER = 'This page is let in no more: a token works once, and a session while its daemon lives.'
 
 const encoder = new TextEncoder()
 
@@ -56,7 +57,6 @@ export class Client {
   #credential: string
   #socket: WebSocket | undefined
   #isOpen = false
-  #waitMs = FIRST_MS
   #calls = new Map<number, Asked>()
   #made = 0
   #pieces = new Map<number, string>()
@@ -108,14 +108,16 @@ export class Client {
     }
   }
 
-  /** A browser does not tell why it was refused: where the daemon answers and takes no WebSocket, the credential is over. */
+  // A browser does not tell why it was refused: where the daemon answers and takes no WebSocket, the credential is over.
+  // A tunnel to another machine may be broken for seconds; a daemon that has ended does not come back at this address.
   async #again(wasUp: boolean): Promise<void> {
     this.#options.changed('lost')
-    const answers = (await fetch('page', { cache: 'no-store' }).catch(() => undefined))?.ok
-    if (!answers) return this.#over('The daemon of this page has ended.')
+    for (let left = 12; !(await fetch('page', { cache: 'no-store' }).catch(() => undefined))?.ok; left--) {
+      if (left === 0) return this.#over('The daemon of this page has ended, or nothing leads to it any more.')
+      await new Promise(done => setTimeout(done, AGAIN_MS))
+    }
     if (!wasUp) return this.#over(OVER)
-    setTimeout(() => this.#socket !== undefined && this.#connect(), this.#waitMs)
-    this.#waitMs = Math.min(2 * this.#waitMs, LONGEST_MS)
+    setTimeout(() => this.#socket !== undefined && this.#connect(), AGAIN_MS)
   }
 
   #over(why: string): void {
@@ -134,7 +136,6 @@ export class Client {
         this.#credential = welcome.session
         this.#options.kept(welcome.session)
       }
-      this.#waitMs = FIRST_MS
       this.#isOpen = true
       this.#options.changed('open')
     } else if (refused?.code !== 'ending') this.#over(refused?.message)

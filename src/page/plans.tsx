@@ -202,11 +202,9 @@ function useStill(ms: number): boolean {
 function Shown({ page, plan, shown }: ViewProps & { plan: Waiting; shown: Plan }) {
   const isStill = useStill(STILL_MS)
   const { id, hash, who, tool, kernel, times, warnings, notes } = plan
-  const before = plans.get(id)
-  const fresh = () => ({ plan, shown, decisions: new Decisions(shown.hunks), typed: new Map() })
-  const known: Known = before?.plan.hash === hash ? before : fresh()
+  const kept = plans.get(id)
+  const known: Known = kept ?? { plan, shown, decisions: new Decisions(shown.hunks), typed: new Map() }
   plans.set(id, known)
-  const [changed] = useState(before === undefined || before === known ? [] : [CHANGED])
   // What comes before the difference, where hunks show that.
   const outside = shown.hunks.length === 0 ? [] : (shown.body ?? '').split(/^diff --git /m, 1)
   const script = `imago approve ${id} --code ${shown.code}`
@@ -223,7 +221,7 @@ function Shown({ page, plan, shown }: ViewProps & { plan: Waiting; shown: Plan }
   }
   return (
     <article aria-label="Plan" aria-busy={!isStill}>
-      {[...changed, ...warnings].map(warning => (
+      {warnings.map(warning => (
         <p key={warning} class="warning" role="alert">
           LOOK: {warning}
         </p>
@@ -238,8 +236,6 @@ function Shown({ page, plan, shown }: ViewProps & { plan: Waiting; shown: Plan }
     </article>
   )
 }
-
-const CHANGED = 'The plan has changed since you opened it: decide again. What you typed does not count.'
 
 /** Whether its last change is on the screen, above the buttons. Where it is not, the page goes on to more of it. */
 function isSeen(page: ViewProps['page'], place: Element | null | undefined): boolean {

@@ -1,5 +1,5 @@
 import type { Methods, SeatEvent, SeatWanted, TopicRows } from '../front/protocol.ts'
-import { Client, Fault, type State } from './client.ts'
+import { Client, Fault, OVER, type State } from './client.ts'
 
 type Topic = keyof TopicRows
 export type Envelope = Methods['call']['result']
@@ -197,7 +197,7 @@ export class Page {
     this.state = state
     this.why = why
     if (state === 'lost') this.seat = { type: 'none', said: 'The seat of this page is lost.' }
-    if (state === 'closed') kept.drop('secret')
+    if (why === OVER) kept.drop('secret')
     if (state === 'open') {
       this.#follow()
       if (kept.get('resume') !== undefined) this.sit()

@@ -2,10 +2,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
   leftEnded,
-  letIn,
   opened,
   openedNow,
-  openPage,
   openPageScene,
   type PageScene,
   presses,
@@ -241,39 +239,5 @@ test('a page that would be loaded again asks first while something was decided a
   assert.is(await left, 'it stays')
   await presses(page, 'y')
   assert.ok((await answer).ok)
-  await leftEnded(page)
-})
-
-test('a plan that has changed says so, and is decided again', async () => {
-  const other = await scene.browser.newPage()
-  let hash: string | undefined
-  await other.routeWebSocket(/./, socket => {
-    const daemon = socket.connectToServer()
-    daemon.onMessage(text => {
-      const own = /"hash":"(\w{64})"/.exec(String(text))?.[1]
-      socket.send(hash === undefined || own === undefined ? text : String(text).replaceAll(own, hash))
-    })
-  })
-  await openPage(rig, other)
-  await other.getByRole('button', { name: 'Sit' }).click()
-  await letIn(page)
-  await shows(other, /You sit here/)
-  const answer = replaced(['line 12\n', 'twelfth\n'], ['line 30\n', 'thirtieth\n'])
-  await opened(other)
-  await presses(other, 'y')
-  await other.getByText('✓ taken').waitFor()
-  hash = 'f'.repeat(64)
-  await presses(other, 'q', 'S')
-  await other.getByRole('button', { name: 'Leave the seat' }).click()
-  await other.getByRole('button', { name: 'Sit' }).click()
-  await letIn(page)
-  await opened(other)
-  await shows(other, /The plan has changed since you opened it: decide again\..*hunk 1 .*undecided/s)
-  await presses(other, 'd', 'Enter', 'y')
-  await shows(other, /Not sent: it was meant for another plan than the one that waits/)
-  await other.close()
-  await opened(page)
-  await presses(page, 'd', 'Enter', 'y')
-  await answer
   await leftEnded(page)
 })

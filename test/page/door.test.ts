@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs'
-import { connect, createServer } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
 import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream'
 import type { Browser } from 'playwright-core'
@@ -148,8 +148,10 @@ test('over SSH no browser is opened: the forwarding is told, and a page is let i
   assert.not.ok(existsSync(join(rig.paths.runtimeDir, 'page.html')))
   // What ssh does at the other machine, where that port is free.
   let carried = 0
+  const carrying = new Set<Socket>()
   const relay = createServer(socket => {
     carried++
+    carrying.add(socket)
     pipeline(socket, connect(Number(port), '127.0.0.1'), socket, () => {})
   })
   relay.listen(Number(port), '127.0.0.2')
@@ -159,6 +161,13 @@ test('over SSH no browser is opened: the forwarding is told, and a page is let i
   await page.goto(stdout.trim())
   await page.getByRole('navigation', { name: 'Views' }).waitFor()
   assert.ok(carried > 1)
+  // The tunnel breaks for a moment; the daemon lives, and the page goes on.
+  relay.close()
+  for (const socket of carrying) socket.destroy()
+  await shows(page, /The daemon is away/)
+  relay.listen(Number(port), '127.0.0.2')
+  await page.getByText('The daemon is away').waitFor({ state: 'hidden' })
+  await shows(page, /What waits for you/)
   await away.close()
   relay.close()
 })

@@ -78,8 +78,7 @@ export class OpenPlan {
   get #end(): string | undefined {
     const row = this.#now
     if (row === undefined) return 'This plan is not known any more.'
-    if (row.state !== 'waits') return row.shown
-    return row.hash === this.plan.hash ? undefined : 'It has changed, and was not answered: open it again.'
+    return row.state === 'waits' ? undefined : row.shown
   }
 
   /** What came of it, or of the last answer. */
