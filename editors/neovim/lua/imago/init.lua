@@ -5,7 +5,6 @@ local COMMANDS = { plans = 'plans', undo = 'plans', sit = 'plans', leave = 'plan
 COMMANDS.value, COMMANDS.errors, COMMANDS.threads, COMMANDS.debug = 'values', 'programs', 'programs', 'programs'
 COMMANDS.interrupt = 'values'
 local TAKE_WORDS = { undo = true, eval = true, value = true }
-
 ---@param command table as `nvim_create_user_command` gives it
 function M.run(command)
   local name, words = command.args:match('^(%S*)%s*(.-)%s*$')
