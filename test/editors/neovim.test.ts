@@ -294,6 +294,7 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
     await neovim.shows(/^y send this/m)
     await neovim.types('y')
     assert.ok((await call).ok)
+    await command('only')
   },
 
   'a value opens field by field, and is never more than text': async () => {
