@@ -321,6 +321,8 @@ export interface KeptLocal {
   readonly local: Local
   /** `price in error 1 of process 4242`: the frame as `inspect` takes it. */
   readonly frame: string
+  /** The same with the whole name of its function: `Order.price in error 1 of process 4242`. */
+  readonly qualified: string
   /** `crash.py:3` */
   readonly place: string
   /** `KeyError: 'late'` */
@@ -334,9 +336,11 @@ export function keptLocals(errors: readonly NotedError[]): readonly KeptLocal[] 
   return errors.flatMap(({ error: { number, error }, of }) =>
     error.frames.toReversed().flatMap(frame => {
       const process = of === undefined ? '' : ` of process ${of.pid}`
-      const label = `${frame.function.split('.').at(-1)} in error ${number}${process}`
+      const where = `in error ${number}${process}`
+      const label = `${frame.function.split('.').at(-1)} ${where}`
+      const qualified = `${frame.function} ${where}`
       return frame.locals.map(local => ({
-        ...{ local, frame: label, place: placeOf(frame), what: whatOf(error) },
+        ...{ local, frame: label, qualified, place: placeOf(frame), what: whatOf(error) },
         ...(of && { of }),
       }))
     }),

@@ -466,6 +466,8 @@ export type SourceProof =
       readonly lines: readonly string[]
       /** Where the file has something of that name now, if the text is not the file's. */
       readonly now: number | null
+      /** Why the file is not valid any more. */
+      readonly invalid?: string
     }
   /** The file has another text. `what`: the functions that differ; `because`: why it is not valid any more. */
   | { readonly source: 'differs'; readonly what: readonly string[]; readonly because: string | null }

@@ -150,7 +150,9 @@ function keptText(
   kept: readonly KeptLocal[],
 ): Outcome {
   const name = rootOf(expr) ?? expr
-  const isMeant = (one: KeptLocal) => one.frame === frame || one.frame.startsWith(`${frame} of process `)
+  // As with a frame that lives, the last parts of the name of its function are enough.
+  const isMeant = ({ qualified, of }: KeptLocal) =>
+    [frame, `${frame} of process ${of?.pid}`].some(asked => `.${qualified}`.endsWith(`.${asked}`))
   const found = frame === undefined ? undefined : kept.find(one => isMeant(one) && one.local.name === name)
   if (found === undefined) {
     const having = kept.filter(({ local }) => local.name === name)

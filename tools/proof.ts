@@ -36,10 +36,16 @@ async function proofOf(running: Running, { kernel, lookMs, signal, sources }: Pr
   })
 }
 
-const factsOf = (proof: SourceProof): Proof =>
-  proof.source === 'proved'
-    ? { from: proof.from, line: proof.now, because: null }
-    : { from: null, line: null, because: sentenceOf(proof) ?? null }
+/** How the sentence begins that says of a file why it cannot be compiled. */
+export const NOT_VALID = 'The file is not valid any more: '
+
+const notValid = (why: string) => `${NOT_VALID}${oneLine(why)}.`
+
+function factsOf(proof: SourceProof): Proof {
+  if (proof.source !== 'proved') return { from: null, line: null, because: sentenceOf(proof) ?? null }
+  const { from, now, invalid } = proof
+  return { from, line: now, because: invalid === undefined ? null : notValid(invalid) }
+}
 
 /** What a reader has to know of it, as a sentence; undefined where what is shown is what runs, where it stood. */
 function sentenceOf(proof: SourceProof, running?: Running): string | undefined {
@@ -55,7 +61,7 @@ function sentenceOf(proof: SourceProof, running?: Running): string | undefined {
     }
     case 'differs': {
       const { what, because } = proof
-      if (because !== null) return `The file is not valid any more: ${oneLine(because)}.`
+      if (because !== null) return notValid(because)
       const named = what.slice(0, DIFFERING).map(one => `\`${oneLine(one)}\``)
       const more = what.length > DIFFERING ? ' and others' : ''
       return `The image runs another ${named.join(', ')}${more}.`

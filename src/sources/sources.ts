@@ -62,7 +62,9 @@ export function openSources({ compile, replaced, committed }: SourcesOptions): P
     if (inFile !== undefined) return inFile
     for await (const { from, bytes, futures } of olderTexts(asked)) {
       const found = proved(running, await compiledOnce(bytes, asked, futures), from)
-      if (found !== undefined) return { ...found, now: now === undefined ? null : lineNow(running, now) }
+      if (found === undefined) continue
+      if (now?.type === 'invalid') return { ...found, invalid: now.error }
+      return { ...found, now: now === undefined ? null : lineNow(running, now) }
     }
     return refusal(running, now ?? { type: 'failed', because: file.type === 'not' ? file.because : '' })
   }

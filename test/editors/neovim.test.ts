@@ -155,7 +155,9 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
     })
     await says('imago: 1 plan waits')
     await command('Imago plans')
-    await neovim.shows(/^! orders.py has unsaved text in this editor: S saves it\nEdit orders.py/m)
+    await neovim.shows(
+      /^! orders.py has unsaved text in this editor: S saves it, and the plan is then out of date\nEdit orders.py/m,
+    )
     await neovim.types('S')
     await until(() => text().endsWith('phony = 1\n'), 'the text to be saved')
     await neovim.shows(/^Edit orders.py$/m)
@@ -240,9 +242,59 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
     await command('Imago debug')
     await neovim.shows(/<CR> frame {2}e evaluate there/)
     await neovim.types('r')
-    await neovim.shows(/2: abort/)
-    await neovim.types('2<CR>')
+    await neovim.shows(/Go on by \(.*1 abort\)/)
+    await neovim.types('1<CR>')
     await says('')
+  },
+
+  'an expression is evaluated in place of the form, what takes no words says so, and :edit clears results':
+    async () => {
+      await reset()
+      await command('4')
+      await command('Imago eval 6 * 7')
+      await neovim.shows(/line3 = 3 +6 \* 7 ⇒ 42$/m)
+      await command('Imago errors now')
+      await neovim.shows(/:Imago errors takes no words; nothing was done/)
+      await command('Imago')
+      await neovim.shows(/imago: nothing waits\. :Imago debug, errors, eval/)
+      await command('edit')
+      await until(async () => !/⇒ 42/.test(neovim.screen()), 'the result to go')
+    },
+
+  'lines are lit while they run': async () => {
+    await command('silent! only | enew | setfiletype python')
+    await neovim.lua(
+      `vim.api.nvim_buf_set_lines(0, 0, -1, false, {'for n in range(2):', '  import time; time.sleep(1)'})`,
+    )
+    const lit = () =>
+      neovim.lua(`local space = vim.api.nvim_get_namespaces()['imago-runs']
+        return #vim.api.nvim_buf_get_extmarks(0, space, 0, -1, {})`)
+    await command('1')
+    await command('Imago eval')
+    await until(async () => (await lit()) === 1, 'its light')
+    await neovim.shows(/sleep\(1\) +⇒/)
+    assert.is(await lit(), 0)
+  },
+
+  'a plan that was left with q opens as it was, until it is over': async () => {
+    await reset()
+    const call = propose(at(3, ''), at(9, ''))
+    await says('imago: 1 plan waits')
+    await command('Imago plans')
+    await neovim.shows(/hunk 1 of \d/)
+    await neovim.types('y')
+    await neovim.shows(/━ hunk 2 of .*· undecided/)
+    await neovim.types('q')
+    await command('Imago plans')
+    await neovim.shows(/hunk 1 of .*✓ taken[\s\S]*hunk 2 of .*· undecided/)
+    await neovim.types('Gyq')
+    await command('Imago plans')
+    await neovim.shows(/^y send this[\s\S]*2 of 2, as one change/m)
+    await neovim.types('Gny')
+    await neovim.shows(/^y send this/m)
+    await neovim.types('y')
+    assert.ok((await call).ok)
+    await command('only')
   },
 
   'a value opens field by field, and is never more than text': async () => {
@@ -269,6 +321,9 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
       await neovim.types('<CR>')
       await neovim.shows(/return BASKET/)
       await command('cclose')
+      await command('Imago value')
+      await neovim.shows(/shop\.py:6 in total[\s\S]*rate = 2/)
+      await neovim.types('q')
       await command('Imago value order')
       await neovim.shows(/^'ab'|: 'ab'/m)
       await neovim.types('q')

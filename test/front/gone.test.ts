@@ -81,6 +81,18 @@ test('what the top level of a script had is kept, first the names of the line th
   assert.match(loss.stdout, /repr: 1\.0986/)
 })
 
+test('a local of a method is told by the name that the error gives it, and by its last part', async () => {
+  const text = 'class Order:\n    def total(self, price):\n        return price / 0\nOrder().total(3)\n'
+  write('train.py', text)
+  assert.is((await crash('train.py')).code, 1)
+  const told = await rig.imago(['call', 'get_last_error'])
+  const [, whole = ''] = /train\.py:3 in (\S*total)/.exec(told.stdout) ?? []
+  for (const name of [whole, 'total']) {
+    const asked = JSON.stringify({ expr: 'price', frame: `${name} in error 1` })
+    assert.match((await rig.imago(['call', 'inspect', asked])).stdout, /repr: 3/, name)
+  }
+})
+
 test('a local of what a script ended with is told as it was kept, and who has it where no frame was named', async () => {
   await crash()
   const inspect = (args: object) => rig.imago(['call', 'inspect', JSON.stringify(args)])

@@ -229,6 +229,24 @@ test('a definition that differs from what runs is said, and load_file as its act
   assert.match(JSON.stringify(evaluated), '"value_repr":"80"')
 })
 
+test('a file that does not parse is said once, at the line of its fault, until it does', async () => {
+  program = await start()
+  editor = await edit()
+  await until(async () => (await kernels()).includes('shop'), 'the program to be joined')
+  writeFileSync(file(), `${ORDERS}\ncake = = 2\n`)
+  const uri = await editor.open(file())
+  const said = await says(
+    editor,
+    uri,
+    /^\d+: orders\.py is not valid Python: SyntaxError: invalid syntax, line \d+$/,
+  )
+  assert.is(said.length, 1)
+  assert.match(String(said[0]?.message), new RegExp(`line ${(said[0]?.range.start.line ?? 0) + 1}$`))
+  writeFileSync(file(), ORDERS)
+  await editor.replaceLines(uri, 0, ORDERS.split('\n').length + 1, ORDERS)
+  await says(editor, uri, undefined)
+})
+
 test('a definition that another client loads is no longer said to differ', async () => {
   program = await start()
   editor = await edit()

@@ -4,9 +4,8 @@ if vim.fn.has('nvim-0.9') == 0 then
 end
 
 vim.api.nvim_create_user_command('Imago', function(command) require('imago').run(command) end, {
-  nargs = '+',
+  nargs = '*',
   range = true,
-  desc = 'Imago: what runs, and what waits for an answer',
   complete = function(lead) return require('imago').complete(lead) end,
 })
 vim.api.nvim_create_autocmd('FileType', {

@@ -9,6 +9,7 @@ import {
   type SignatureHelp,
 } from 'vscode-languageserver/node'
 import type { Definitions } from '../../../tools/definition.ts'
+import { NOT_VALID } from '../../../tools/proof.ts'
 import { beginning } from '../../../tools/text.ts'
 import type { Completions, Inspected, NameKind, References } from '../../../wire/kernel.ts'
 import type { TextLines } from './documents.ts'
@@ -138,19 +139,31 @@ function locationOf({
 /** Definitions in one question. */
 const AT_ONCE = 20
 
+/** Definitions whose text in the file is not what runs. */
+interface Differing {
+  readonly names: readonly string[]
+  /** Why no compiler takes the file, which then has the text of none. */
+  readonly invalid?: string
+}
+
 /** Those of these names whose text in the file is not what runs. */
 export async function differing(
   asked: Omit<Asked, 'position'>,
   names: readonly string[],
-): Promise<readonly string[]> {
+): Promise<Differing> {
   const found: string[] = []
   for (let from = 0; from < names.length; from += AT_ONCE)
     for (const one of await defined(
       { ...asked, position: { line: 0, character: 0 } },
       names.slice(from, from + AT_ONCE),
-    ))
-      if (one.ok && (one.current === false || isOlder(one.proof?.from))) found.push(one.name)
-  return found
+    )) {
+      if (!one.ok) continue
+      const because = one.proof?.because
+      if (because?.startsWith(NOT_VALID))
+        return { names: [], invalid: because.slice(NOT_VALID.length).replace(/\.$/, '') }
+      if (one.current === false || isOlder(one.proof?.from)) found.push(one.name)
+    }
+  return { names: found }
 }
 
 /** The text that runs is another one than the file's: a commit's, or what was read or compiled before. */

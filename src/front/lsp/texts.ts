@@ -1,5 +1,8 @@
 import { statSync } from 'node:fs'
+import { basename } from 'node:path'
 import { type Diagnostic, DiagnosticSeverity } from 'vscode-languageserver/node'
+import { oneLine } from '../../../tools/text.ts'
+import { languageNamed } from '../../../wire/languages.ts'
 import type { Mark, TextLines } from './documents.ts'
 import { differing } from './names.ts'
 import type { Project } from './project.ts'
@@ -10,12 +13,19 @@ interface Differs {
   readonly mark: Mark
 }
 
+/** Why no compiler takes the file of a document, said once for all of its definitions. */
+interface Invalid {
+  readonly why: string
+  readonly mark: Mark
+}
+
 /** Lines of a document and definitions in it that are looked at, at most. */
 const [MOST_LINES, MOST_NAMES] = [20_000, 200]
 
 /** Which definitions of open documents have another text in their file than the one that runs. */
 export class TextsThatRun {
   readonly #found = new Map<TextLines, readonly Differs[]>()
+  readonly #invalid = new Map<TextLines, Invalid>()
   /** The last check of each, the lives of the kernels that it asked, and the change of the file that it knew. */
   readonly #checks = new Map<TextLines, { readonly lives: string; readonly change: string }>()
   readonly #changed: (document: TextLines) => void
@@ -29,9 +39,14 @@ export class TextsThatRun {
     const check = { lives: livesOf(document, project), change: changeOf(document) }
     this.#checks.set(document, check)
     const lines = linesByName(document)
-    const names = check.lives === '' ? [] : await differing({ project, document }, [...lines.keys()])
+    const { names, invalid } =
+      check.lives === '' ? { names: [] } : await differing({ project, document }, [...lines.keys()])
     if (this.#checks.get(document) !== check) return
     document.forget((this.#found.get(document) ?? []).map(({ mark }) => mark))
+    const before = this.#invalid.get(document)
+    if (before !== undefined) document.forget([before.mark])
+    if (invalid === undefined) this.#invalid.delete(document)
+    else this.#invalid.set(document, { why: invalid, mark: document.mark(lineOf(invalid, document)) })
     // Where they stand now, as the document may have changed meanwhile.
     const now = linesByName(document)
     const found = names.flatMap(name => {
@@ -57,6 +72,7 @@ export class TextsThatRun {
   close(document: TextLines): void {
     this.#checks.delete(document)
     this.#found.delete(document)
+    this.#invalid.delete(document)
   }
 
   /** Those that stand on these lines, from 0, the last one included. */
@@ -71,6 +87,17 @@ export class TextsThatRun {
   }
 
   diagnostics(document: TextLines): readonly Diagnostic[] {
+    const { why, mark } = this.#invalid.get(document) ?? {}
+    if (why !== undefined && mark?.line !== undefined)
+      return [
+        {
+          severity: DiagnosticSeverity.Information,
+          source: 'imago',
+          code: 'invalid',
+          message: invalidWords(why, document),
+          range: document.rangeOf(mark.line),
+        },
+      ]
     return this.on(document, 0, document.lines.length).map(({ name, line }) => ({
       severity: DiagnosticSeverity.Information,
       source: 'imago',
@@ -79,6 +106,20 @@ export class TextsThatRun {
       range: document.rangeOf(line),
     }))
   }
+}
+
+/** Where a compiler says the line of its fault: `SyntaxError: invalid syntax (<text>, line 31)`. */
+const FAULT_LINE = / \(<text>, line (\d+)\)$/
+
+/** From 0; the first line where none is told. */
+function lineOf(fault: string, { lines }: TextLines): number {
+  const line = Number(FAULT_LINE.exec(fault)?.[1] ?? 1)
+  return Math.max(0, Math.min(line, lines.length) - 1)
+}
+
+function invalidWords(fault: string, { path = '', language }: TextLines): string {
+  const title = languageNamed(language.name)?.title ?? language.name
+  return oneLine(`${basename(path)} is not valid ${title}: ${fault.replace(FAULT_LINE, ', line $1')}`)
 }
 
 /** Empty where none lives. */

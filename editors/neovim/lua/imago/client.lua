@@ -1,19 +1,13 @@
 --- The connection to `imago lsp`, one for each project. The rows that it tells are all the state that there is.
 local window = require('imago.window')
 local M = {}
-
 -- `rows` are by topic and key; `waits` says how many wait for a person; `places` are lines that plans would change.
 ---@alias imago.Project { id: integer, rows: table, waits: string, places: table[], seat?: table }
-
 M.projects = {} ---@type table<integer, imago.Project>
-
-local DEFAULTS = { cmd = { 'imago', 'lsp' }, sit = true, inline = true }
-M.config = vim.tbl_extend('force', DEFAULTS, vim.g.imago or {}) ---@type table see :help imago-settings
-
+-- See :help imago-settings.
+M.config = vim.tbl_extend('force', { cmd = { 'imago', 'lsp' }, sit = true, inline = true }, vim.g.imago or {})
 local MARKS = { 'imago.toml', '.git', 'pyproject.toml', 'setup.py', 'package.json', '.venv' }
-
 local function no_rows() return { approvals = {}, errors = {}, kernels = {}, seats = {}, suspensions = {} } end
-
 --- Asks for an operation of the daemon. A fault is said, unless `failed` takes it.
 ---@param done? fun(result: any)
 ---@param failed? fun(fault: table)
@@ -29,6 +23,11 @@ end
 --- Runs a tool, for code in a program of that language. `done` is given its envelope, with its text as `shown`.
 function M.call(project, tool, args, done, language)
   M.ask(project, 'call', { tool = tool, args = args, language = language, shown = true, follow = true }, done)
+end
+
+--- Runs a tool that looks, and shows its answer.
+function M.show(project, tool, args)
+  M.call(project, tool, args, function(envelope) window.report(project, tool, window.lines(envelope.shown)) end)
 end
 
 --- Rows of a topic that wait for a person, in the order of their lines.
@@ -120,5 +119,4 @@ function M.reach(buf, done, failed)
   -- Its rows are there before the answer is.
   M.ask(project, 'status', {}, function(status) done(project, status) end, failed)
 end
-
 return M

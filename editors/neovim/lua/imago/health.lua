@@ -1,9 +1,7 @@
 --- :checkhealth imago
 local M = {}
-
 --- Neovim 0.9 has the longer names.
 local function say(kind, ...) return (vim.health[kind] or vim.health['report_' .. kind])(...) end
-
 function M.check()
   say('start', 'imago')
   local client, line = require('imago.client'), require('imago.window').line
@@ -23,5 +21,4 @@ function M.check()
   say(names == '' and 'warn' or 'ok', 'programs of this project: ' .. (names == '' and 'none listens' or line(names)))
   say('info', project.seat and line(project.seat.shown) or 'no seat: the first plan that is opened takes one')
 end
-
 return M

@@ -1,14 +1,17 @@
 --- Imago in Neovim: what runs, and what waits for an answer. See :help imago.
 local M = {}
-
--- Which file has the function of that name.
+-- Which file has the function of that name, and which of them take words.
 local COMMANDS = { plans = 'plans', undo = 'plans', sit = 'plans', leave = 'plans', eval = 'values', result = 'values' }
 COMMANDS.value, COMMANDS.errors, COMMANDS.threads, COMMANDS.debug = 'values', 'programs', 'programs', 'programs'
-
+COMMANDS.interrupt = 'values'
+local TAKE_WORDS = { undo = true, eval = true, value = true }
 ---@param command table as `nvim_create_user_command` gives it
 function M.run(command)
-  local name, words = command.args:match('^(%S+)%s*(.-)%s*$')
-  if not COMMANDS[name] then return require('imago.window').say('there is no :Imago ' .. name) end
+  local name, words = command.args:match('^(%S*)%s*(.-)%s*$')
+  local say, names = require('imago.window').say, table.concat(M.complete(''), ', ')
+  if name == '' then return say(M.status():gsub('^imago: ', ''):gsub('^$', 'nothing waits') .. '. :Imago ' .. names) end
+  if not COMMANDS[name] then return say(('there is no :Imago %s, but: %s'):format(name, names)) end
+  if words ~= '' and not TAKE_WORDS[name] then return say(':Imago ' .. name .. ' takes no words; nothing was done') end
   require('imago.client').reach(vim.api.nvim_get_current_buf(), function(project)
     require('imago.' .. COMMANDS[name])[name](project, words, command)
   end)
@@ -27,5 +30,4 @@ function M.status()
   end
   return #parts > 0 and 'imago: ' .. table.concat(parts, ', ') or ''
 end
-
 return M

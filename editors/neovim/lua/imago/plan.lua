@@ -2,18 +2,17 @@
 local client = require('imago.client')
 local window = require('imago.window')
 local M = {}
-
 -- `places` are the lines of its hunks, and the one behind them; `stage` is whole, choose, confirm or over.
 ---@alias imago.View { id: string, plan: table, stage: string, news?: string, unsaved: table[], places: integer[] }
 local view ---@type imago.View?
-
+local begun = {} ---@type table<string, table> plans with what was decided of them, by their ids
 local KEYS = {
   whole = 'y approve  n refuse  q leave it waiting',
   choose = 'y take  n refuse  e edit  a take the rest  d refuse the rest  q later',
-  confirm = 'y send this  n decide the hunk at the cursor again  q leave it waiting',
+  confirm = 'y send this  n decide the hunk at the cursor again  q later',
 }
 local CHOICES = { accept = '✓ taken', refuse = '✗ refused', edit = '✎ edited' }
-
+local function choice_of(hunk) return hunk.choice end
 --- Those of its files that have unsaved text.
 local function unsaved()
   local function is_modified(file) return vim.fn.getbufvar(window.buffer_of(file.path) or -1, '&modified') == 1 end
@@ -32,7 +31,7 @@ local function draw()
   end
   if view.news then say('● %s', view.news) end
   for _, file in ipairs(view.unsaved) do
-    say('! %s has unsaved text in this editor: S saves it', file.shown)
+    say('! %s has unsaved text in this editor: S saves it, and the plan is then out of date', file.shown)
   end
   vim.list_extend(lines, window.lines(table.concat(plan.heading, '\n')))
   local taken = #vim.tbl_filter(function(hunk) return (hunk.choice or {}).decision ~= 'refuse' end, plan.hunks)
@@ -57,9 +56,10 @@ local function show(news, at)
   window.set(view.buf, lines)
   vim.api.nvim_win_call(vim.fn.win_findbuf(view.buf)[1], function()
     vim.opt_local.winbar = (KEYS[view.stage] or 'q close') .. '%<'
-    vim.fn.cursor(1, 1)
+    vim.fn.winrestview({ topline = 1, lnum = 1, col = 0 })
     if vim.fn.line('w$') < #lines then vim.cmd.resize(math.max(vim.fn.winheight(0), math.floor(vim.o.lines * 0.75))) end
     local is_whole = not at or vim.fn.line('w$') >= view.places[at + 1] - 1
+    if not is_whole and view.stage == 'confirm' then return end -- what is sent is read from its beginning
     vim.fn.cursor(at and view.places[at] or 1, 1)
     if not is_whole then vim.cmd('normal! zt') end
   end)
@@ -67,6 +67,9 @@ end
 
 --- Says in the window why its plan needs no answer any more, once it does not.
 function M.changed(project)
+  for id, row in pairs(project.rows.approvals) do
+    if not row.waits then begun[id] = nil end
+  end
   if not view or view.project ~= project then return end
   local row = project.rows.approvals[view.id] or { shown = 'This plan is not known any more.' }
   local why = row.shown:gsub(': imago undo', ': :Imago undo')
@@ -104,8 +107,8 @@ local function decide(at, choice, rest)
     local following = (at - 1 + step) % #hunks + 1
     if not hunks[following].choice then undecided = following end
   end
-  view.stage = undecided and 'choose' or 'confirm'
-  show(nil, undecided)
+  view.stage, view.last = undecided and 'choose' or 'confirm', at
+  show(nil, undecided or at)
 end
 
 --- A key that asks for a reason. Escape goes on with nothing, and so does a plan that has gone meanwhile.
@@ -166,11 +169,9 @@ local DOES = {
     d = refuse(function(at, choice) decide(at, choice, true) end),
   },
   confirm = {
-    y = function()
-      answer({ decision = 'choose', choices = vim.tbl_map(function(hunk) return hunk.choice end, view.plan.hunks) })
-    end,
+    y = function() answer({ decision = 'choose', choices = vim.tbl_map(choice_of, view.plan.hunks) }) end,
     n = function()
-      local at = here()
+      local at = vim.fn.line('.') < view.places[1] and view.last or here()
       view.plan.hunks[at].choice, view.stage = nil, 'choose'
       show(nil, at)
     end,
@@ -179,15 +180,10 @@ local DOES = {
 
 local keys = { S = function() return DOES[view.stage] and save() end }
 for key in ('eyand'):gmatch('.') do
-  keys[key] = function()
-    local does = (DOES[view.stage] or {})[key]
-    if does then does() end
-  end
+  keys[key] = function() return vim.tbl_get(DOES, view.stage, key) and DOES[view.stage][key]() end
 end
-
---- Where the person is, after the mode.
+-- Where the person is, after the mode.
 local function place() return vim.fn.mode() .. vim.inspect({ vim.fn.win_getid(), vim.fn.getcurpos() }) end
-
 --- Shows a plan that waits. The first one that is opened takes a seat.
 function M.open(project, id)
   local asked_at = place()
@@ -197,14 +193,16 @@ function M.open(project, id)
     -- By now the person may be typing into something else.
     if place() ~= asked_at or vim.fn.mode() ~= 'n' then return window.say(id .. ' waits: :Imago plans shows it') end
     local buf = window.open(project, 'plan', keys)
+    if (begun[id] or {}).hash == plan.hash then plan.hunks = begun[id].hunks end
+    begun[id] = plan
     view = { project = project, buf = buf, id = id, plan = plan, stage = #plan.hunks == 0 and 'whole' or 'choose' }
     vim.api.nvim_create_autocmd('BufWipeout', { buffer = buf, callback = function() view = nil end })
+    local is_decided = #plan.hunks > 0 and #vim.tbl_filter(choice_of, plan.hunks) == #plan.hunks
+    view.stage = is_decided and 'confirm' or view.stage
     show()
     -- Keys that were typed before it was there do not answer it.
-    while vim.fn.getchar(0) ~= 0 do
-    end
+    while vim.fn.getchar(0) ~= 0 do end
   end
   client.ask(project, 'sit', {}, function() client.ask(project, 'plan', { plan = id, shown = true }, found) end)
 end
-
 return M

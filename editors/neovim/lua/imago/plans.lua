@@ -3,10 +3,8 @@ local client = require('imago.client')
 local plan = require('imago.plan')
 local window = require('imago.window')
 local M = {}
-
 local SPACE = vim.api.nvim_create_namespace('imago-plans')
 local SIGN = { sign_text = '?', sign_hl_group = 'DiagnosticSignWarn', priority = 20, strict = false }
-
 --- Puts a sign where a file that is open would change.
 local function mark()
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
@@ -57,5 +55,4 @@ function M.sit(project)
 end
 
 function M.leave(project) client.ask(project, 'leave', {}) end
-
 return M

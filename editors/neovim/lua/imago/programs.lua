@@ -2,7 +2,6 @@
 local client = require('imago.client')
 local window = require('imago.window')
 local M = {}
-
 --- Puts the errors of the programs into the quickfix list, the newest first.
 function M.errors(project)
   local rows = vim.tbl_values(project.rows.errors)
@@ -17,12 +16,7 @@ function M.errors(project)
   vim.cmd('botright copen')
 end
 
-function M.threads(project)
-  client.call(project, 'threads', vim.empty_dict(), function(envelope)
-    window.report(project, 'threads', window.lines(envelope.shown))
-  end)
-end
-
+function M.threads(project) client.show(project, 'threads', vim.empty_dict()) end
 local function open(project, row)
   local keys, restarts = {}, {}
   local function show(tool, args)
@@ -43,11 +37,15 @@ local function open(project, row)
     end)
   end
   function keys.r()
-    window.choose(restarts, 'ways to go on', function(restart)
+    local function label(restart) return ('%d %s'):format(restart.number, restart.name) end
+    local prompt = 'Go on by (' .. table.concat(vim.tbl_map(label, restarts), ', ') .. '): '
+    vim.ui.input({ prompt = window.line(prompt) }, function(number)
+      local restart = number and restarts[(tonumber(number) or -1) + 1]
+      if not restart then return number and window.say('there is no way to go on ' .. number) end
       local function go(value) show('debug_restart', { restart = restart.number, value = value }) end
       if not restart.reads then return go() end
       vim.ui.input({ prompt = 'Value: ' }, function(value) return value and go(value) end)
-    end, function(restart) return restart.name .. ': ' .. restart.description end)
+    end)
   end
   keys.s()
 end
@@ -57,5 +55,4 @@ function M.debug(project)
   local suspended = client.waiting(project, 'suspensions')
   window.choose(suspended, 'suspended evaluations', function(row) open(project, row) end)
 end
-
 return M

@@ -1,11 +1,9 @@
 --- Windows with a text of ours, and how a person is told something. A text from elsewhere is never more than text.
 local M = {}
-
 -- Code points that a reader would not see, or that would move the rest.
 local UNSEEN = '0-8 b-1f 7f-a0 ad-ad 34f-34f 600-605 61c-61c 6dd-6dd 70f-70f 890-891 8e2-8e2 115f-1160 1680-1680 '
   .. '17b4-17b5 180b-180f 2000-200f 2028-202f 205f-206f 2800-2800 3000-3000 3164-3164 d800-f8ff fe00-fe0f feff-feff '
   .. 'ffa0-ffa0 fff0-fffc 110bd-110bd 110cd-110cd 13430-13442 16fe4-16fe4 1bca0-1bca3 1d159-1d159 1d173-1d17a e0000-10ffff'
-
 -- By character, what is shown in its place; false where it is shown itself.
 local MARKS = setmetatable({}, {
   __index = function(known, char)
@@ -25,7 +23,6 @@ function M.lines(text)
 end
 
 function M.line(text) return table.concat(M.lines(text), ' ') end
-
 --- Says something in one line of the screen, which no key has to take away; `:messages` has all of it.
 function M.say(text)
   local shortened = vim.o.shortmess
@@ -36,10 +33,8 @@ end
 
 --- Says what went wrong, and what can be done about it.
 function M.fault(fault) M.say((fault.data or {}).shown or fault.message) end
-
 --- The buffer of a file, where there is one.
 function M.buffer_of(path) return vim.fn.bufexists(path) == 1 and vim.fn.bufadd(path) or nil end
-
 --- A buffer of ours in a window, which is gone to. Where there is none of that name, it is made.
 ---@param keys? table<string, fun()> and `q`, which closes it; none at all where it is left out
 function M.open(project, name, keys)
@@ -84,5 +79,4 @@ function M.choose(items, what, done, name)
   local how = { prompt = 'Of the ' .. what .. ':', format_item = line }
   vim.ui.select(items, how, function(item) return item and done(item) end)
 end
-
 return M
