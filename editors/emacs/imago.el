@@ -3,7 +3,7 @@
 ;; Version: 0.1.0
 ;; Package-Requires: ((emacs "28.1"))
 ;; Keywords: tools, languages
-;; URL: https://github.com/imago-dev/imago
+;; URL: https://github.com/imago-agent/imago
 
 ;;; Commentary:
 
