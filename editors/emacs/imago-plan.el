@@ -288,9 +288,7 @@
       (setq imago-plan--taken (equal (plist-get became :type) "taken"))
       (when (and (eq imago-plan--stage 'sent) (not imago-plan--taken))
         (setq imago-plan--stage 'confirm
-              imago-plan--news (format "It was not taken: %s" (or (plist-get became :why)
-                                                                  (plist-get became :message)
-                                                                  (plist-get became :type)))))
+              imago-plan--news (imago-sentence became)))
       (imago-plan--draw))))
 
 (defun imago-plan--done ()

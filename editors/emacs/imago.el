@@ -142,10 +142,14 @@ Without a seat, here or elsewhere, what needs a person is refused."
   (setf (imago-project-rows project) nil)
   (imago--changed project))
 
+(defun imago-sentence (told)
+  "The sentence of TOLD, an answer that did not count or a fault."
+  (or (plist-get told :shown) (plist-get (plist-get told :data) :shown) (plist-get told :message)))
+
 (defun imago--fault (project fault)
   "Tell the person of FAULT of PROJECT, and what can be done."
   (setf (imago-project-keys project) nil)
-  (imago-say "%s" (or (plist-get (plist-get fault :data) :shown) (plist-get fault :message))))
+  (imago-say "%s" (imago-sentence fault)))
 
 (defun imago-ask (project name &optional params done failed)
   "Ask PROJECT for NAME with PARAMS; DONE has the result, FAILED the fault."

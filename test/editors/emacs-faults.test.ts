@@ -187,6 +187,27 @@ test('half a character in an error and in a plan hides neither them nor what com
   await answer
 })
 
+test('an answer that did not count has its sentence above the plan, and can be sent again', async () => {
+  await emacs.visit('orders.py')
+  const answer = scene.propose(at(2, 'line2 = 22\n'))
+  await emacs.opens()
+  emacs.type('ny')
+  await emacs.shows('What will be applied')
+  const hash = await emacs.text('(plist-get imago-plan--plan :hash)')
+  const hashed = (given: string) =>
+    emacs.eval(`(progn (setq imago-plan--plan (plist-put imago-plan--plan :hash ${given})) t)`)
+  await hashed('"0"')
+  emacs.type('y')
+  await emacs.shows('● The answer did not count: it was meant for another plan')
+  await hashed('5')
+  emacs.type('y')
+  await emacs.until('(save-excursion (goto-char 1) (looking-at "● .*hash"))')
+  await hashed(`"${hash}"`)
+  emacs.type('y')
+  await answer
+  await emacs.shows('It ended: ok.')
+})
+
 /** However it is broken into rows, and however numbers are written. */
 const withoutBlanks = (text: string) => text.replace(/[\s,]/g, '')
 
