@@ -50,9 +50,10 @@ Without a seat, here or elsewhere, what needs a person is refused."
 ;;; A text from elsewhere
 
 (defconst imago--unseen
-  (concat "[^[:graph:] \n\t]\\|[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
-          "\u202a-\u202e\u2060-\u206f\u2800\u3164\ue000-\uf8ff\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffc"
-          "\U000e0000-\U000e0fff]")
+  (concat "[^[:graph:] \n\t]\\|[\u00ad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f"
+          "\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164"
+          "\ue000-\uf8ff\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffc\x110bd\x110cd\x13430-\x13442"
+          "\x16fe4\x1bca0-\x1bca3\x1d159\x1d173-\x1d17a\xe0000-\xe0fff]")
   "Characters that a reader would not see, or that move the rest.")
 
 (defun imago-marked (text)

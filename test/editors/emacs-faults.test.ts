@@ -1,5 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { escapePlan } from '../../src/text/escape.ts'
+import { INVISIBLE } from '../../wire/invisible.ts'
 import {
   at,
   type Drawn,
@@ -206,6 +208,14 @@ test('an answer that did not count has its sentence above the plan, and can be s
   emacs.type('y')
   await answer
   await emacs.shows('It ended: ok.')
+})
+
+test('each character that is not seen has a mark in Emacs, as it has wherever a plan is shown (threat 17)', async () => {
+  const unseen = new RegExp(`(?!\\p{Cn}|\\p{Cs})${INVISIBLE}`, 'u')
+  const points = [...Array(0x30000).keys(), ...Array.from({ length: 0x200 }, (_, n) => 0xe0000 + n)]
+  const all = points.filter(point => unseen.test(String.fromCodePoint(point)))
+  const marked = await emacs.text(`(imago-marked (concat '(${all.join(' ')}) ", 語 é"))`)
+  assert.is(marked, `${escapePlan(String.fromCodePoint(...all)).text}, 語 é`)
 })
 
 /** However it is broken into rows, and however numbers are written. */
