@@ -238,6 +238,11 @@ Where there is one alone it is that, and without any the error NONE."
                    (imago--fault project fault))
                  (imago--changed project)))))
 
+(defun imago-leave ()
+  "Leave the seat of this project."
+  (interactive)
+  (imago-ask (imago-project) "leave" nil (lambda (_) (imago-say "this Emacs has no seat now"))))
+
 (defun imago--sit-where-seen (&rest _)
   "Take the seats where nobody sits, once a person can see a frame of this Emacs."
   (when (seq-some (lambda (frame) (not (equal (terminal-name frame) "initial_terminal")))

@@ -110,7 +110,8 @@ test('the sign goes when somebody else answers, and the plan that is shown says 
 
 test('a plan that is opened while a seat is asked for is shown once Emacs has it', async () => {
   await emacs.visit('orders.py')
-  await emacs.eval('(progn (imago-ask (imago-project) "leave") t)')
+  emacs.command('imago-leave')
+  await emacs.echoes('imago: this Emacs has no seat now')
   await emacs.until('(null (imago-project-seat (imago-project)))')
   const { screen } = await openWatch(scene.rig)
   emacs.command('imago-sit')
