@@ -29,8 +29,7 @@
 ;; Not `diff-mode': it opens the files that a text names, hides hunks that would
 ;; be sent all the same, and looks for seconds at a hunk of thousands of lines.
 (define-derived-mode imago-plan-mode special-mode "Imago-Plan"
-  "One plan that waits.
-\\{imago-plan-mode-map}"
+  "One plan that waits."
   (setq-local font-lock-defaults '(imago-plan--faces t)
               ;; Nothing of a line is beyond the edge or on the other side of the
               ;; window, and a row that a long line is broken into is none of ours.
@@ -47,21 +46,19 @@
 
 ;;; Drawing and moving
 
-(defun imago-plan--visiting ()
-  "The buffers that visit files of this plan."
-  (let ((paths (mapcar (lambda (file) (plist-get file :path)) (plist-get imago-plan--plan :files))))
-    (seq-filter (lambda (buffer)
-                  (let ((name (buffer-local-value 'buffer-file-truename buffer)))
-                    (and name (member (expand-file-name name) paths))))
-                (buffer-list))))
-
-(defun imago-plan--unsaved ()
-  "Those of them that have unsaved text."
-  (seq-filter #'buffer-modified-p (imago-plan--visiting)))
+(defun imago-plan--visiting (&optional unsaved)
+  "The buffers that visit files of this plan; with UNSAVED, those with such text."
+  (cl-loop with paths = (mapcar (lambda (file) (plist-get file :path))
+                                (plist-get imago-plan--plan :files))
+           for buffer in (buffer-list)
+           for name = (buffer-local-value 'buffer-file-truename buffer)
+           when (and name (member (expand-file-name name) paths)
+                     (or (not unsaved) (buffer-modified-p buffer)))
+           collect buffer))
 
 (defun imago-plan--keys ()
   "The header line: the files with unsaved text, and the keys of this stage."
-  (let ((unsaved (mapconcat #'buffer-name (imago-plan--unsaved) ", ")))
+  (let ((unsaved (mapconcat #'buffer-name (imago-plan--visiting 'unsaved) ", ")))
     (pcase imago-plan--stage
       ('sent "The answer is on its way · q leaves")
       ('over (if (imago-plan--done) "What was chosen here is done, as shown below · q leaves"
@@ -80,16 +77,14 @@
   "The line above PART, with its decision."
   (let* ((choice (imago-part-choice part)) (reason (plist-get choice :reason))
          (says (or (memq imago-plan--stage '(choose confirm)) (imago-plan--done))))
-    (propertize
-     (imago-line
-      (concat "━ " (or (plist-get (imago-part-hunk part) :head) "the whole plan")
-              (if says " · " " · chosen here: ")
-              (nth (if says 1 2)
-                   (assoc (plist-get choice :decision)
-                          '(("accept" "✓ taken" "take") ("refuse" "✗ refused" "refuse")
-                            ("edit" "✎ edited" "edit") (nil "undecided" "nothing"))))
-              (and reason ": ") reason))
-     'imago-part part)))
+    (imago-line
+     (concat "━ " (or (plist-get (imago-part-hunk part) :head) "the whole plan")
+             (if says " · " " · chosen here: ")
+             (nth (if says 1 2)
+                  (assoc (plist-get choice :decision)
+                         '(("accept" "✓ taken" "take") ("refuse" "✗ refused" "refuse")
+                           ("edit" "✎ edited" "edit") (nil "undecided" "nothing"))))
+             (and reason ": ") reason))))
 
 (defun imago-plan--refused (part)
   "Whether PART is refused."
@@ -220,7 +215,7 @@
 (defun imago-plan-save ()
   "Save the unsaved text of files of this plan, which is out of date then."
   (interactive)
-  (dolist (buffer (imago-plan--unsaved))
+  (dolist (buffer (imago-plan--visiting 'unsaved))
     (with-current-buffer buffer (save-buffer))
     (imago-say "%s is saved; this plan is out of date: it has to be asked for again" buffer))
   (force-mode-line-update))
@@ -228,11 +223,9 @@
 ;;; Editing a hunk
 
 (defvar-local imago-plan--edits nil "The plan buffer and the part that is edited here.")
-
 ;; No mode of the file: some run what they read.
 (define-derived-mode imago-plan-edit-mode fundamental-mode "Imago-Edit"
-  "The text that is to be there in place of a hunk.
-\\{imago-plan-edit-mode-map}"
+  "The text that is to be there in place of a hunk."
   (setq-local bidi-display-reordering nil
               glyphless-char-display (copy-sequence glyphless-char-display))
   (set-char-table-range glyphless-char-display '(#x200b . #x206f) 'hex-code))
@@ -264,8 +257,6 @@
     (pop-to-buffer plan)
     (imago-plan--decide (list part) (list :decision "edit" :text text))))
 
-;;; The answer
-
 (defun imago-plan--answer ()
   "The decisions as `answer' takes them."
   (let* ((first (car imago-plan--parts)) (reason (plist-get (imago-part-choice first) :reason)))
@@ -286,8 +277,8 @@
     (imago-plan--draw)
     (let ((told (apply-partially #'imago-plan--told (current-buffer))))
       (imago-ask (imago-project) "answer"
-                 `( :plan ,(plist-get imago-plan--plan :id) :hash ,(plist-get imago-plan--plan :hash)
-                    ,@(imago-plan--answer))
+                 `( :plan ,(plist-get imago-plan--plan :id)
+                    :hash ,(plist-get imago-plan--plan :hash) ,@(imago-plan--answer))
                  told told))))
 
 (defun imago-plan--told (buffer became)
@@ -297,9 +288,7 @@
       (setq imago-plan--taken (equal (plist-get became :type) "taken"))
       (when (and (eq imago-plan--stage 'sent) (not imago-plan--taken))
         (setq imago-plan--stage 'confirm
-              imago-plan--news (format "It was not taken: %s" (or (plist-get became :why)
-                                                                  (plist-get became :message)
-                                                                  (plist-get became :type)))))
+              imago-plan--news (imago-sentence became)))
       (imago-plan--draw))))
 
 (defun imago-plan--done ()
@@ -329,16 +318,14 @@
 (defun imago-plan-open (project id)
   "Show the plan ID of PROJECT; the first one takes a seat.
 Go there if the person has asked for it and typed nothing since."
-  (imago-sit
-   project
-   (lambda ()
-     (imago-ask
-      project "plan" (list :plan id :shown t)
-      (lambda (plan)
-        (if (null (plist-get plan :body)) (imago-say "%s waits no more" id)
-          (imago-plan--show project (append (list :id id) plan)
-                            (eql num-input-keys (imago-project-keys project))))
-        (setf (imago-project-keys project) nil))))))
+  (imago-sit project
+             (lambda ()
+               (imago-ask project "plan" (list :plan id :shown t)
+                          (lambda (plan)
+                            (if (null (plist-get plan :body)) (imago-say "%s waits no more" id)
+                              (imago-plan--show project (append (list :id id) plan)
+                                                (eql num-input-keys (imago-project-keys project))))
+                            (setf (imago-project-keys project) nil))))))
 
 (defun imago-plan--await (project)
   "Wait for the plan that PROJECT was asked for, some seconds at most."

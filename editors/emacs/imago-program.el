@@ -19,8 +19,7 @@
                                        (plist-get envelope :shown)))))
 
 (defun imago-show (name envelope &optional mode again)
-  "Show ENVELOPE in the buffer NAME, and with MODE go there.
-There, g calls AGAIN, which looks again."
+  "Show ENVELOPE in the buffer NAME, and with MODE go there; AGAIN is for g."
   (let ((root (imago--root)) (buffer (get-buffer-create name)) (inhibit-read-only t))
     (if mode (imago-select buffer) (display-buffer buffer))
     (set-buffer buffer)
@@ -31,14 +30,12 @@ There, g calls AGAIN, which looks again."
     (insert (imago-value--shown envelope))
     (goto-char (point-min))))
 
-;;; Evaluate
-
 (defun imago-evaluate (code &optional place)
-  "Evaluate CODE in the program, and show the result.
-PLACE are arguments of `eval_expr' that say where it is."
+  "Evaluate CODE, with PLACE as `eval_expr' takes it, and show the result."
   (interactive "sEvaluate: ")
   (let ((waits (called-interactively-p 'interactive)))
-    (imago-ask (imago-project) "call" `(:tool "eval_expr" :args (:expr ,code ,@place) :shown t)
+    (imago-ask (imago-project) "call" `( :tool "eval_expr" :args (:expr ,code ,@place) :shown t
+                                         :language ,(imago-language))
                (lambda (envelope)
                  (setq waits nil)
                  (let ((text (imago-value--shown envelope)))
@@ -50,6 +47,10 @@ PLACE are arguments of `eval_expr' that say where it is."
 (defun imago-evaluate-region (from to)
   "Evaluate the text from FROM to TO in the program."
   (interactive "r")
+  (or (imago-takers (imago-project)) (imago-error "No program here takes this code"))
+  ;; Where the margin is taken off, it has to be that of the first line, too.
+  (save-excursion (goto-char from) (skip-chars-backward " \t")
+                  (when (and (bolp) (imago-language)) (setq from (point))))
   (imago-evaluate (buffer-substring-no-properties from to)
                   `( ,@(and buffer-file-name (list :file (file-truename buffer-file-name)))
                      :line ,(line-number-at-pos from t))))
@@ -71,11 +72,12 @@ PLACE are arguments of `eval_expr' that say where it is."
 
 ;;; Values
 
-(defun imago-program--look (tool args)
-  "The envelope of TOOL with ARGS, which is waited for; its fault is an error."
-  (let* ((envelope (condition-case err
+(defun imago-program--look (tool args &optional language)
+  "The envelope of TOOL with ARGS for a program of LANGUAGE; its fault is an error."
+  (let* ((asked `(:tool ,tool :args ,args :shown t :language ,language))
+         (envelope (condition-case err
                        (jsonrpc-request (imago-project-connection (imago-project)) 'imago/call
-                                        (list :tool tool :args args :shown t) :timeout 5)
+                                        asked :timeout 5)
                      (jsonrpc-error
                       (imago-error "%s" (alist-get 'jsonrpc-error-message (cddr err))))))
          (fault (plist-get envelope :error)))
@@ -86,10 +88,10 @@ PLACE are arguments of `eval_expr' that say where it is."
     envelope))
 
 (defvar-local imago-value--past nil "The expressions that led here, the newest first.")
+(defvar-local imago-value--kernel nil "The program that has them, where that is known.")
 
 (define-derived-mode imago-value-mode special-mode "Imago-Value"
-  "One value of the program; each part leads on.
-\\{imago-value-mode-map}")
+  "One value of the program; each part leads on.")
 (define-key imago-value-mode-map (kbd "TAB") #'forward-button)
 (define-key imago-value-mode-map (kbd "l") #'imago-value-back)
 
@@ -100,9 +102,10 @@ PLACE are arguments of `eval_expr' that say where it is."
    (let ((name (unless (eq (get-text-property (point) 'face) 'font-lock-keyword-face)
                  (thing-at-point 'symbol t))))
      (list (read-string (format-prompt "Look at" name) nil nil name))))
-  (let ((envelope (imago-program--look "inspect" (list :expr expr))))
+  (let* ((of (and imago-value--kernel (list :kernel imago-value--kernel)))
+         (envelope (imago-program--look "inspect" `(:expr ,expr ,@of) (imago-language))))
     (imago-show "*imago value*" envelope #'imago-value-mode (lambda () (imago-inspect expr past)))
-    (setq imago-value--past (cons expr past))
+    (setq imago-value--past (cons expr past) imago-value--kernel (plist-get envelope :kernel))
     (save-excursion
       (seq-doseq (part (plist-get envelope :parts))
         (when (plist-get part :expr) (imago-value--button part imago-value--past))))))
@@ -126,8 +129,7 @@ PLACE are arguments of `eval_expr' that say where it is."
 ;;; Threads and errors
 
 (define-derived-mode imago-frames-mode special-mode "Imago-Frames"
-  "Frames of the program, which lead to their places.
-\\{imago-frames-mode-map}"
+  "Frames of the program, which lead to their places."
   (setq-local compilation-error-regexp-alist
               ;; The lines below a frame belong to it.
               '(("^  \\([^<: \n][^:\n]*\\):\\([0-9]+\\) in .*\\(?:\n    .*\\)*" 1 2))
@@ -182,8 +184,6 @@ PLACE are arguments of `eval_expr' that say where it is."
                            ,@(if of `(:process ,(plist-get of :pid))
                                `(:kernel ,(plist-get row :kernel)))))))
 
-;;; Definitions
-
 (defun imago-xref-backend ()
   "Return our xref backend, where a program of this project is there."
   (imago--where-of-use 'imago))
@@ -200,7 +200,8 @@ PLACE are arguments of `eval_expr' that say where it is."
 (cl-defmethod xref-backend-definitions ((_ (eql 'imago)) name)
   "Return the place of the definition of NAME in the program."
   (let* ((place (and buffer-file-name (list :file (file-truename buffer-file-name))))
-         (found (imago-program--look "symbol_definition" `(:symbols [,name] ,@place))))
+         (found (imago-program--look "symbol_definition" `(:symbols [,name] ,@place)
+                                     (imago-language))))
     (cl-loop for symbol across (plist-get (plist-get found :result) :symbols)
              for file = (plist-get symbol :file)
              when file collect

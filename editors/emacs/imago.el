@@ -3,7 +3,7 @@
 ;; Version: 0.1.0
 ;; Package-Requires: ((emacs "28.1"))
 ;; Keywords: tools, languages
-;; URL: https://github.com/imago-dev/imago
+;; URL: https://github.com/imago-agent/imago
 
 ;;; Commentary:
 
@@ -45,15 +45,15 @@ Without a seat, here or elsewhere, what needs a person is refused."
   keys)        ; how many had been typed, while a plan is on its way that the person asked for
 
 (defvar imago--projects nil "Those with a connection, by root.")
-
 (defvar imago-changed-hook nil "Run with a project after its rows or its seat have changed.")
 
 ;;; A text from elsewhere
 
 (defconst imago--unseen
-  (concat "[^[:graph:] \n\t]\\|[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
-          "\u202a-\u202e\u2060-\u206f\u2800\u3164\ue000-\uf8ff\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffc"
-          "\U000e0000-\U000e0fff]")
+  (concat "[^[:graph:] \n\t]\\|[\u00ad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f"
+          "\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164"
+          "\ue000-\uf8ff\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffc\x110bd\x110cd\x13430-\x13442"
+          "\x16fe4\x1bca0-\x1bca3\x1d159\x1d173-\x1d17a\xe0000-\xe0fff]")
   "Characters that a reader would not see, or that move the rest.")
 
 (defun imago-marked (text)
@@ -95,8 +95,7 @@ Without a seat, here or elsewhere, what needs a person is refused."
 
 (defun imago--root ()
   "The root of the project of this buffer."
-  (when (file-remote-p default-directory)
-    (imago-error "Imago sees programs of this machine alone"))
+  (when (file-remote-p default-directory) (imago-error "Imago sees programs of this machine alone"))
   (expand-file-name (or (locate-dominating-file default-directory "imago.toml")
                         (let ((project (project-current))) (and project (project-root project)))
                         default-directory)))
@@ -144,14 +143,17 @@ Without a seat, here or elsewhere, what needs a person is refused."
   (setf (imago-project-rows project) nil)
   (imago--changed project))
 
+(defun imago-sentence (told)
+  "The sentence of TOLD, an answer that did not count or a fault."
+  (or (plist-get told :shown) (plist-get (plist-get told :data) :shown) (plist-get told :message)))
+
 (defun imago--fault (project fault)
   "Tell the person of FAULT of PROJECT, and what can be done."
   (setf (imago-project-keys project) nil)
-  (imago-say "%s" (or (plist-get (plist-get fault :data) :shown) (plist-get fault :message))))
+  (imago-say "%s" (imago-sentence fault)))
 
 (defun imago-ask (project name &optional params done failed)
-  "Ask PROJECT for the operation NAME with PARAMS, a plist.
-DONE is given the result, FAILED the fault; without it, that is said."
+  "Ask PROJECT for NAME with PARAMS; DONE has the result, FAILED the fault."
   (jsonrpc-async-request (imago-project-connection project) (intern (concat "imago/" name))
                          (or params (make-hash-table)) :timeout nil
                          :success-fn (or done #'ignore)
@@ -197,14 +199,24 @@ DONE is given the result, FAILED the fault; without it, that is said."
   "The rows of TOPIC in PROJECT that wait for a person, the oldest first."
   (reverse (imago-rows project topic (lambda (row) (plist-get row :waits)))))
 
+(defun imago-language ()
+  "The language of this buffer, as editors spell it."
+  (cond ((derived-mode-p 'python-mode 'python-ts-mode) "python")
+        ((derived-mode-p 'lisp-mode) "lisp")))
+
+(defun imago-takers (project)
+  "The programs of PROJECT that take the code of this buffer."
+  (let ((language (imago-language)))
+    (imago-rows project "kernels"
+                (lambda (row) (and (not (member (plist-get row :state) '("ended" "crash_loop")))
+                                   (member language (list nil (plist-get row :language))))))))
+
 (defun imago-choose (prompt none rows &optional label)
   "Ask with PROMPT which of ROWS is meant, each by its LABEL; the first by default.
 Where there is one alone it is that, and without any the error NONE."
-  (let* ((label (or label (lambda (row) (plist-get row :shown))))
-         (labels (seq-map-indexed
-                  (lambda (row at)
-                    (cons (imago-line (format "%d %s" (1+ at) (funcall label row))) row))
-                  rows))
+  (let* ((labels (cl-loop for row in rows for at from 1
+                          for text = (if label (funcall label row) (plist-get row :shown))
+                          collect (cons (imago-line (format "%d %s" at text)) row)))
          (first (caar labels)))
     (if (null (cdr labels)) (or (car rows) (imago-error "%s" none))
       (cdr (assoc (completing-read (format-prompt prompt first) labels nil t nil nil first)
@@ -213,8 +225,7 @@ Where there is one alone it is that, and without any the error NONE."
 ;;; The seat and the sign
 
 (defun imago-sit (project &optional done alone)
-  "Take a seat for PROJECT and go on with DONE, once Emacs has it.
-With ALONE, it takes none where somebody sits, and does not say so."
+  "Take a seat for PROJECT, then call DONE; if ALONE, only where nobody sits."
   (interactive (list (imago-project) (lambda () (imago-say "this Emacs has a seat"))))
   (if (imago-project-seat project) (when done (funcall done))
     (when (imago-project-asked project)
@@ -227,6 +238,11 @@ With ALONE, it takes none where somebody sits, and does not say so."
                    (imago--fault project fault))
                  (imago--changed project)))))
 
+(defun imago-leave ()
+  "Leave the seat of this project."
+  (interactive)
+  (imago-ask (imago-project) "leave" nil (lambda (_) (imago-say "this Emacs has no seat now"))))
+
 (defun imago--sit-where-seen (&rest _)
   "Take the seats where nobody sits, once a person can see a frame of this Emacs."
   (when (seq-some (lambda (frame) (not (equal (terminal-name frame) "initial_terminal")))
@@ -237,11 +253,10 @@ With ALONE, it takes none where somebody sits, and does not say so."
 (defun imago-admit ()
   "Let the others who ask sit in this project too, or not, one after the other."
   (interactive)
-  (let ((project (imago-project)))
-    (dolist (row (or (imago-waiting project "seats") (imago-error "Nobody asks for a seat")))
-      (let ((admits (yes-or-no-p (concat (imago-line (plist-get row :shown)) ".  Let it sit? "))))
-        (imago-ask project "admit"
-                   `(:wanted ,(plist-get row :id) :admit ,(or admits :json-false)))))))
+  (dolist (row (or (imago-waiting (imago-project) "seats") (imago-error "Nobody asks for a seat")))
+    (let ((admits (yes-or-no-p (concat (imago-line (plist-get row :shown)) ".  Let it sit? "))))
+      (imago-ask (imago-project) "admit"
+                 `(:wanted ,(plist-get row :id) :admit ,(or admits :json-false))))))
 
 (defun imago-sign ()
   "What waits in all projects, for the mode line; an empty text where nothing does."
@@ -254,18 +269,15 @@ With ALONE, it takes none where somebody sits, and does not say so."
                                        'help-echo "M-x imago-plans, M-x imago-admit")))))
              (mapcar #'cdr imago--projects) ""))
 
-;;; The mode
-
 (defun imago--where-of-use (command)
-  "COMMAND, where the project has a program and SLIME and SLY leave its key to us."
+  "COMMAND, where a program takes this code and SLIME and SLY leave its key to us."
   (let ((project (cdr (assoc (ignore-errors (imago--root)) imago--projects))))
-    (and project (imago-rows project "kernels")
+    (and project (imago-takers project)
          (not (or (bound-and-true-p slime-mode) (bound-and-true-p sly-mode))) command)))
 
 (defvar imago-mode-map (make-sparse-keymap) "Keys for the code of a program.")
-(pcase-dolist (`(,key . ,command)
-               '(("\C-c\C-c" . imago-evaluate-defun) ("\C-x\C-e" . imago-evaluate-last)))
-  (define-key imago-mode-map key `(menu-item "" ,command :filter imago--where-of-use)))
+(dolist (bound '(("\C-c\C-c" . imago-evaluate-defun) ("\C-x\C-e" . imago-evaluate-last)))
+  (define-key imago-mode-map (car bound) `(menu-item "" ,(cdr bound) :filter imago--where-of-use)))
 
 ;;;###autoload
 (define-minor-mode imago-mode

@@ -1,5 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { escapePlan } from '../../src/text/escape.ts'
+import { INVISIBLE } from '../../wire/invisible.ts'
 import {
   at,
   type Drawn,
@@ -185,6 +187,35 @@ test('half a character in an error and in a plan hides neither them nor what com
   await emacs.shows('half ')
   await otherAnswers('deny')
   await answer
+})
+
+test('an answer that did not count has its sentence above the plan, and can be sent again', async () => {
+  await emacs.visit('orders.py')
+  const answer = scene.propose(at(2, 'line2 = 22\n'))
+  await emacs.opens()
+  emacs.type('ny')
+  await emacs.shows('What will be applied')
+  const hash = await emacs.text('(plist-get imago-plan--plan :hash)')
+  const hashed = (given: string) =>
+    emacs.eval(`(progn (setq imago-plan--plan (plist-put imago-plan--plan :hash ${given})) t)`)
+  await hashed('"0"')
+  emacs.type('y')
+  await emacs.shows('● The answer did not count: it was meant for another plan')
+  await hashed('5')
+  emacs.type('y')
+  await emacs.until('(save-excursion (goto-char 1) (looking-at "● .*hash"))')
+  await hashed(`"${hash}"`)
+  emacs.type('y')
+  await answer
+  await emacs.shows('It ended: ok.')
+})
+
+test('each character that is not seen has a mark in Emacs, as it has wherever a plan is shown (threat 17)', async () => {
+  const unseen = new RegExp(`(?!\\p{Cn}|\\p{Cs})${INVISIBLE}`, 'u')
+  const points = [...Array(0x30000).keys(), ...Array.from({ length: 0x200 }, (_, n) => 0xe0000 + n)]
+  const all = points.filter(point => unseen.test(String.fromCodePoint(point)))
+  const marked = await emacs.text(`(imago-marked (concat '(${all.join(' ')}) ", 語 é"))`)
+  assert.is(marked, `${escapePlan(String.fromCodePoint(...all)).text}, 語 é`)
 })
 
 /** However it is broken into rows, and however numbers are written. */

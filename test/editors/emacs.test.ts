@@ -35,7 +35,10 @@ let scene: EmacsScene
 let emacs: EmacsPlugin
 
 test.before(async () => {
-  scene = await openEmacsScene({ files: { 'tax.py': TAX, 'pyproject.toml': '' }, source: SOURCE })
+  scene = await openEmacsScene({
+    files: { 'tax.py': TAX, 'form.lisp': '(print 7)\n', 'pyproject.toml': '' },
+    source: SOURCE,
+  })
   emacs = scene.emacs
 })
 test.after(() => scene?.close())
@@ -107,16 +110,17 @@ test('the sign goes when somebody else answers, and the plan that is shown says 
 
 test('a plan that is opened while a seat is asked for is shown once Emacs has it', async () => {
   await emacs.visit('orders.py')
-  await emacs.eval('(progn (imago-ask (imago-project) "leave") t)')
+  emacs.command('imago-leave')
+  await emacs.echoes('imago: this Emacs has no seat now')
   await emacs.until('(null (imago-project-seat (imago-project)))')
   const { screen } = await openWatch(scene.rig)
   emacs.command('imago-sit')
-  await emacs.echoes('To let this editor sit, type in a terminal: imago seat')
+  await emacs.echoes('Within a minute, say yes to the code')
   await screen.shows(/Let it\? \[y\]es \[n\]o/)
   const answer = scene.propose(at(4, 'line4 = 44\n'))
   await emacs.signed(1)
   emacs.command('imago-plans')
-  await emacs.echoes('To let this editor sit, type in a terminal: imago seat')
+  await emacs.echoes('Within a minute, say yes to the code')
   screen.type('y\n')
   await emacs.shows('+line4 = 44')
   emacs.type('nr')
@@ -141,6 +145,28 @@ test('a line is evaluated in its place, and a text that is Emacs Lisp or a code 
   await emacs.echoes("{'name': 'Ada'}")
   await evaluates('print(LISP)')
   await emacs.echoes('(display "b")) (kill-emacs) ⟦U+001B⟧[31m')
+})
+
+test('a region with a margin is evaluated, wherever in that margin it begins', async () => {
+  const code = 'if True:\\n    first = 20\\n    first + 1\\n'
+  for (const begins of ['(ignore)', '(back-to-indentation)']) {
+    await emacs.visit('orders.py')
+    await emacs.eval(`(progn (goto-char 1) (insert "${code}") (goto-char 1) (forward-line)
+      ${begins} (push-mark nil t t) (goto-char ${code.replaceAll('\\n', 'n').length}) (message "nothing") t)`)
+    emacs.type('\u0018\u0005')
+    await emacs.echoes('21')
+  }
+})
+
+test('Lisp is not run as Python: where no program takes it, its keys are left to Lisp, and a command says so', async () => {
+  await emacs.visit('form.lisp')
+  await emacs.eval('(progn (slime-mode -1) (goto-char (point-max)) t)')
+  const keys = '(list (key-binding (kbd "C-x C-e")) (imago-xref-backend))'
+  assert.is(await emacs.eval(keys), '(eval-last-sexp nil)')
+  emacs.command('imago-evaluate-last')
+  await emacs.echoes('No program here takes this code')
+  await emacs.visit('orders.py')
+  assert.is(await emacs.eval(keys), '(imago-evaluate-last imago)')
 })
 
 test('the value of code that is typed is in the echo area, and a long one in a buffer', async () => {
