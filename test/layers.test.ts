@@ -218,7 +218,7 @@ const TABLE: readonly Row[] = [
   // The language server: loaded by nothing but `imago lsp`.
   {
     layer: 'src/front/lsp',
-    may: ['src', ...ROOMS, 'src/front', 'tools', 'wire/kernel.ts', 'wire/errors.ts'],
+    may: ['src', ...ROOMS, 'src/front', 'tools', 'wire/kernel.ts', 'wire/errors.ts', 'wire/languages.ts'],
     packages: ['vscode-languageserver', 'node:'],
   },
   // Loaded by a daemon that takes WebSockets.

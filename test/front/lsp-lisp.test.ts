@@ -106,3 +106,11 @@ test('an error that a server of the image catches is said in the file, with its 
   const [error] = await says(editor, uri, /No discount for :SCONE.*request GET \/orders/)
   assert.is(error?.code, '#1')
 })
+
+test('code of a language that no program speaks is asked of none', async () => {
+  const ask = (language: string) =>
+    editor.request<{ ok: boolean }>('imago/call', { tool: 'eval_expr', args: { expr: '(+ 1 2)' }, language })
+  assert.is((await ask('lisp')).ok, true)
+  const refused = await ask('python').then(JSON.stringify, (fault: Error) => fault.message)
+  assert.is(refused, 'No program of this project speaks python. Nothing was asked of the others.')
+})

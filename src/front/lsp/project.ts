@@ -175,6 +175,18 @@ export class Project {
       .sort((one, other) => rank(one) - rank(other))
   }
 
+  /**
+   * The kernel that code of that language runs in: the first of `kernelsOf`, or one that begins or is away. Undefined where
+   * none is there; throws where others alone are, which would take the code for their own.
+   */
+  kernelFor(language: string): string | undefined {
+    const there = [...this.rows.kernels.values()].filter(({ state }) => state !== 'ended')
+    const own = this.kernelsOf(language)[0] ?? there.find(row => row.language === language)
+    if (own === undefined && there.length > 0)
+      throw new Error(`No program of this project speaks ${language}. Nothing was asked of the others.`)
+    return own?.name
+  }
+
   /** What the first kernel of that language says that can answer; undefined where none lives, or none can. Never rejects. */
   async ask(
     tool: string,

@@ -92,10 +92,14 @@ export class Requests {
   async #call(project: Project, asked: EditorCall, signal: AbortSignal) {
     const { tool, call = randomUUID(), follow, shown, language } = asked
     const spoken = language === undefined ? undefined : editorLanguage(language)
-    const [row] = spoken === undefined ? [] : project.kernelsOf(spoken.name)
     const { expr, ...rest } = await this.#meant(project, asked)
+    const kernel = rest.kernel ?? (spoken && project.kernelFor(spoken.name))
     const code = spoken !== undefined && typeof expr === 'string' ? withoutMargin(expr) : expr
-    const args = { ...(row && { kernel: row.name }), ...rest, ...(code !== undefined && { expr: code }) }
+    const args = {
+      ...rest,
+      ...(kernel !== undefined && { kernel }),
+      ...(code !== undefined && { expr: code }),
+    }
     const on = ({ plan, ...event }: CallEvent & { readonly plan?: string }) => {
       if (plan !== undefined) this.#asks(project, { call, plan })
       void this.#tell('imago/event', { root: project.root, call, ...event })
