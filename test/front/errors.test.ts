@@ -123,7 +123,7 @@ test('in a folder where no program listens it says so, and what to do; / is no p
 
 test('get_last_error has the error of the program with the locals of its frames, and not what the caller did wrong', async () => {
   const { stdout } = await rig.imago(['call', 'get_last_error'])
-  assert.match(stdout, /error 2 of the program, thread orders: logged at .*, with "could not sell %s"/)
+  assert.match(stdout, /error 2 of the program, thread orders: logged at .*, with "could not sell pie"/)
   assert.match(stdout, /in price\n.*\n +item = 'pie'/)
   assert.match(stdout, /evaluated since, and failed: KeyError: 1 \(imago call/)
 })
