@@ -1,17 +1,10 @@
-import {
-  Decisions,
-  decisionText,
-  type HunkPlace,
-  type Piece,
-  type ShownFile,
-  type ShownText,
-  shownFile,
-} from '../../../src/front/hunks/decisions.ts'
+import { Decisions, decisionText, type Piece } from '../../../src/front/hunks/decisions.ts'
 import type { Methods } from '../../../src/front/protocol.ts'
 import { whyNot } from '../../../src/front/seat/plan-text.ts'
 import type { Plan, PlanRow } from '../../../src/front/told.ts'
 import { escapeLine, escapePlanLine, escapeText } from '../../../src/text/escape.ts'
 import { faultText, type Project } from './project.ts'
+import { type HunkPlace, type ShownFile, type ShownText, shownFile } from './shown-file.ts'
 
 /** `whole`: it has no hunks. `confirm`: each hunk is decided, and what will be applied is shown. */
 export type Stage = 'whole' | 'choose' | 'confirm' | 'sent' | 'over'

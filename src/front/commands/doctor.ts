@@ -166,7 +166,7 @@ async function checkDaemon(client: DaemonClient, { configDir, log: ownLog }: Pat
   }
 }
 
-/** Users of one runtime directory have one daemon, whatever their HOME is. */
+/** One daemon serves a runtime directory, also for commands with another HOME. */
 const elsewhere = (log: string): Check => ({
   name: 'log',
   state: 'missing',

@@ -1,10 +1,10 @@
 import { basename, dirname, join } from 'node:path'
 import * as vscode from 'vscode'
 import { realOf } from '../../../../src/files/roots.ts'
-import type { ShownFile, ShownText } from '../../../../src/front/hunks/decisions.ts'
 import type { Decision } from '../../../../src/front/hunks/patch.ts'
 import { OpenPlan, type Stage } from '../plan.ts'
 import type { Project } from '../project.ts'
+import type { ShownFile, ShownText } from '../shown-file.ts'
 import { plainLabel, plainSentence, tell } from './messages.ts'
 
 const SCHEME = 'imago-plan'
