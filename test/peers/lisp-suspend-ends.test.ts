@@ -134,10 +134,11 @@ test('a connection that breaks leaves nothing suspended, no thread and no mailbo
 test('when we leave, all that is suspended ends first, with its threads and mailboxes', async () => {
   const before = await kept()
   const other = await lisp.join()
+  // Each thread has a symbol of its own: two that set properties of one symbol at once can lose one of them.
   for (const name of ['one', 'two', 'three'])
-    await other.suspended(`(unwind-protect (error "x") (setf (get :left :${name}) t))`)
+    await other.suspended(`(unwind-protect (error "x") (setf (get :${name} :left) t))`)
   await other.peer.leave()
-  assert.is(await asked('(list (get :left :one) (get :left :two) (get :left :three))'), '(T T T)')
+  assert.is(await asked('(list (get :one :left) (get :two :left) (get :three :left))'), '(T T T)')
   other.end()
   await untilKept(before)
 })
