@@ -36,15 +36,21 @@ async function proofOf(running: Running, { kernel, lookMs, signal, sources }: Pr
   })
 }
 
-/** How the sentence begins that says of a file why it cannot be compiled. */
-export const NOT_VALID = 'The file is not valid any more: '
-
-const notValid = (why: string) => `${NOT_VALID}${oneLine(why)}.`
+const notValid = (why: string) => `The file is not valid any more: ${oneLine(why)}.`
 
 function factsOf(proof: SourceProof): Proof {
-  if (proof.source !== 'proved') return { from: null, line: null, because: sentenceOf(proof) ?? null }
-  const { from, now, invalid } = proof
-  return { from, line: now, because: invalid === undefined ? null : notValid(invalid) }
+  const facts =
+    proof.source === 'proved'
+      ? { from: proof.from, line: proof.now, because: null }
+      : { from: null, line: null, because: sentenceOf(proof) ?? null }
+  const invalid = invalidOf(proof)
+  return invalid === null ? facts : { ...facts, because: notValid(invalid), invalid: oneLine(invalid) }
+}
+
+/** Why no compiler takes the file; null where one does, or nobody has looked. */
+function invalidOf(proof: SourceProof): string | null {
+  if (proof.source === 'differs') return proof.because
+  return (proof.source === 'proved' && proof.invalid) || null
 }
 
 /** What a reader has to know of it, as a sentence; undefined where what is shown is what runs, where it stood. */

@@ -147,6 +147,8 @@ export const proof = z.object({
   line: orNull(count),
   /** Why it is not known to run, as a sentence. */
   because: orNull(text),
+  /** Why no compiler takes the file any more, which then has the text of no definition; left out: it is taken. */
+  invalid: text.exactOptional(),
 })
 export type Proof = Of<typeof proof>
 

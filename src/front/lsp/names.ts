@@ -9,7 +9,6 @@ import {
   type SignatureHelp,
 } from 'vscode-languageserver/node'
 import type { Definitions } from '../../../tools/definition.ts'
-import { NOT_VALID } from '../../../tools/proof.ts'
 import { beginning } from '../../../tools/text.ts'
 import type { Completions, Inspected, NameKind, References } from '../../../wire/kernel.ts'
 import type { TextLines } from './documents.ts'
@@ -158,9 +157,8 @@ export async function differing(
       names.slice(from, from + AT_ONCE),
     )) {
       if (!one.ok) continue
-      const because = one.proof?.because
-      if (because?.startsWith(NOT_VALID))
-        return { names: [], invalid: because.slice(NOT_VALID.length).replace(/\.$/, '') }
+      const invalid = one.proof?.invalid
+      if (invalid !== undefined) return { names: [], invalid }
       if (one.current === false || isOlder(one.proof?.from)) found.push(one.name)
     }
   return { names: found }
