@@ -6,7 +6,7 @@ import { imago } from './house.ts'
 import { openModel } from './model.ts'
 import { approves, isNeovim, type Neovim, openNeovim } from './neovim.ts'
 import { openSite, visits } from './site.ts'
-import { Differs, out } from './steps.ts'
+import { Differs, out, outScreen } from './steps.ts'
 
 const FILE = 'shop/orders.py'
 
@@ -48,20 +48,20 @@ export async function playEditor(given: string, args: readonly string[]): Promis
     neovim = await openNeovim([nvim], { cwd: project, folder: dirname(given) })
     await types(neovim, `:edit ${FILE}`)
     await visits(site, '/orders/8', 500)
-    seen(await neovim.shows(/^E .*DISCOUNTS\[order.*KeyError: None · .*order=\{.*'discount': None\}/m))
+    outScreen(await neovim.shows(/^E .*DISCOUNTS\[order.*KeyError: None · .*order=\{.*'discount': None\}/m))
 
     await types(neovim, ':ImagoSit')
-    seen(await neovim.shows(/through nvim/))
+    outScreen(await neovim.shows(/through nvim/))
     const person = neovim
-    const plan = { title: 'Edit shop/orders.py', text: '^\\+.*DISCOUNTS.get', file: FILE, seen }
+    const plan = { title: 'Edit shop/orders.py', text: '^\\+.*DISCOUNTS.get', file: FILE, seen: outScreen }
     await model.asks(MEND, { meanwhile: () => approves(person, plan) })
     out('\n# The line has another text now: its error has gone. Django reloads.\n')
-    seen(await neovim.shows(/^ +return .*DISCOUNTS\.get\(.* \/\/ 100$/m))
+    outScreen(await neovim.shows(/^ +return .*DISCOUNTS\.get\(.* \/\/ 100$/m))
     await visits(site, '/orders/8', 200)
 
     await types(neovim, ':ImagoUndo')
-    await approves(neovim, { title: 'Take back', text: '^-.*DISCOUNTS.get', file: FILE, seen })
-    seen(await neovim.shows(/^ +return .*DISCOUNTS\[order/m))
+    await approves(neovim, { title: 'Take back', text: '^-.*DISCOUNTS.get', file: FILE, seen: outScreen })
+    outScreen(await neovim.shows(/^ +return .*DISCOUNTS\[order/m))
     if (readFileSync(join(project, FILE), 'utf8') !== before) throw new Differs('the file is not as it was')
   } finally {
     await Promise.all([neovim?.end(), model.leaves(), site.close()])
@@ -72,10 +72,4 @@ export async function playEditor(given: string, args: readonly string[]): Promis
 async function types(neovim: Neovim, command: string): Promise<void> {
   out(`\n# Typed in Neovim: ${command}\n`)
   await neovim.types(`${command}<CR>`)
-}
-
-/** The lines of a screen that say something. */
-function seen(screen: string): void {
-  const lines = screen.split('\n').filter(line => !/^(~|\s*$)/.test(line))
-  out(`${lines.map(line => `    | ${line}`).join('\n')}\n`)
 }

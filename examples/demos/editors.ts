@@ -9,7 +9,7 @@ import { isNeovim, type Neovim, openNeovim } from './neovim.ts'
 import { openPageOf, type PersonAtPage, pathOfChromium } from './page.ts'
 import { type Given, openPlayedModel, type PlayedModel, type Said } from './played-model.ts'
 import { openSite, type Site, visits } from './site.ts'
-import { Differs, out } from './steps.ts'
+import { Differs, out, outScreen } from './steps.ts'
 
 const FILE = 'shop/orders.py'
 const REASON = 'an unknown order is a 404'
@@ -46,7 +46,7 @@ export async function playEditors(given: string, args: readonly string[]): Promi
     await open.agent.waits
     await visits(site, '/orders/8', 500)
     out('\n# The line that failed lights up in Neovim, with the values of that moment.\n')
-    seen(await open.neovim.shows(/^E .*DISCOUNTS.*KeyError: None · .*order=.*'discount': None/m))
+    outScreen(await open.neovim.shows(/^E .*DISCOUNTS.*KeyError: None · .*order=.*'discount': None/m))
     look()
 
     await takesInNeovim(open.neovim)
@@ -144,11 +144,11 @@ async function takesInNeovim(neovim: Neovim): Promise<void> {
   )
   await neovim.shows(/^\? .*DISCOUNTS[\s\S]*1 plan waits/m)
   await neovim.types(':Imago plans<CR>')
-  seen(await neovim.shows(/hunk 1 of [\s\S]*\+.*DISCOUNTS\.get/))
+  outScreen(await neovim.shows(/hunk 1 of [\s\S]*\+.*DISCOUNTS\.get/))
   await neovim.types('y')
   await neovim.shows(/what will be applied: 1 of 1/i)
   await neovim.types('y')
-  seen(await neovim.shows(/It ended: ok/))
+  outScreen(await neovim.shows(/It ended: ok/))
   await neovim.types('q')
 }
 
@@ -177,7 +177,7 @@ async function refusesOnPage(page: PersonAtPage, neovim: Neovim): Promise<void> 
 async function letsIn(neovim: Neovim, who: string): Promise<void> {
   await neovim.shows(/1 seat wanted/)
   await neovim.types(':Imago sit<CR>')
-  seen(await neovim.shows(RegExp(`through ${who}[\\s\\S]* wants a seat[\\s\\S]*1: no\n2: yes`)))
+  outScreen(await neovim.shows(RegExp(`through ${who}[\\s\\S]* wants a seat[\\s\\S]*1: no\n2: yes`)))
   await neovim.types('2<CR>')
 }
 
@@ -223,11 +223,6 @@ async function takesBackInEmacs(
   await emacs.presses('y', /It ended: ok/)
   emacs.types('q')
   await emacs.sees(/^(?![\s\S]*Take back)[\s\S]*def total/)
-}
-
-function seen(screen: string): void {
-  const lines = screen.split('\n').filter(line => !/^(~|\s*$)/.test(line))
-  out(`${lines.map(line => `    | ${line}`).join('\n')}\n`)
 }
 
 // The model.

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { imago } from './house.ts'
-import { Differs, out, STEP_MS } from './steps.ts'
+import { Differs, out, outScreen, PATIENCE_MS, STEP_MS } from './steps.ts'
 
 /** A person at the page of a project, in a real Chromium without a window, played by a script. */
 export interface PersonAtPage {
@@ -16,8 +16,6 @@ export interface PersonAtPage {
   types(text: string): Promise<void>
   leaves(): Promise<void>
 }
-
-const PATIENCE_MS = 30_000
 
 /** Where the browser of that name is; undefined where there is none. */
 export function pathOfChromium(name: string): string | undefined {
@@ -51,8 +49,7 @@ export async function openPageOf(project: string, executablePath: string): Promi
       const fault = await body.waitFor().catch((fault: unknown) => fault)
       const shown = await text()
       if (fault !== undefined) throw new Differs(`the page never showed ${expected}, but:\n${shown}`)
-      const lines = shown.split('\n').filter(line => line.trim() !== '')
-      out(`${lines.map(line => `    | ${line}`).join('\n')}\n`)
+      outScreen(shown)
     },
     asksForSeat: () => page.getByRole('button', { name: 'Sit' }).click(),
     async opensPlan() {

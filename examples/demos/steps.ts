@@ -19,6 +19,12 @@ export const STEP_MS = 200
 
 export const { out } = openPrinter()
 
+/** Prints a screen, in a margin of its own, without its empty lines and those that Neovim marks as none of a text. */
+export function outScreen(screen: string): void {
+  const lines = screen.split('\n').filter(line => !/^(~|\s*$)/.test(line))
+  out(`${lines.map(line => `    | ${line}`).join('\n')}\n`)
+}
+
 /** Something in a demo was not as it should be; the demo ends with exit code 1. */
 export class Differs extends Error {
   override readonly name = 'Differs'
