@@ -82,7 +82,7 @@ export class Subscriptions {
   readonly #followers = new Set<Follower>()
   readonly #touched = new Set<Topic>()
   #rev = 0
-  /** Nobody can be told what has gone up to then. */
+  /** Who knows no more than an earlier revision cannot be told all that it has lost. */
   #floor = 0
   #turn: NodeJS.Immediate | undefined
 
@@ -147,6 +147,8 @@ export class Subscriptions {
       if (!isSame) kept.delete(row.key)
       // A snapshot has what moves by itself as it is by then.
       kept.set(row.key, { row, text, rev: isSame ? known.rev : ++this.#rev, gone: false })
+      // Who was away cannot be told that it has lost a row which is another project's now.
+      if (known !== undefined && known.row.root !== row.root) this.#floor = this.#rev
     }
     for (const [key, { row, gone }] of [...kept]) {
       if (gone || keys.has(key)) continue

@@ -140,6 +140,25 @@ test('a client that was away while more rows went than are remembered gets the s
   assert.ok(back.heard[0] !== undefined && 'snapshot' in back.heard[0])
 })
 
+test('a client that was away while a row went over to another project gets the snapshot, and has it no more', async () => {
+  for (const isGoneBetween of [false, true]) {
+    kernels.clear()
+    put('web', 1)
+    put('worker', 1)
+    const store = open()
+    const first = follower(store)
+    follower(store)
+    const { rev } = first.heard.at(-1) ?? { rev: '' }
+    first.end()
+    if (isGoneBetween) kernels.delete('web')
+    store.touch('kernels')
+    await turn()
+    put('web', 2, '/other')
+    const { heard } = follower(store, { since: rev })
+    assert.equal(rowsOf([...first.heard, ...heard]), { worker: 1 })
+  }
+})
+
 test('a client that does not read loses its changes, for which nothing is read, and gets one snapshot once it reads', async () => {
   put('web', 0)
   const store = open()
