@@ -338,6 +338,7 @@ for (const [name, frame] of [
   })
 
 for (const [name, fields, said] of [
+  ['without a role', { role: undefined }, /^The field role of the hello is missing: /],
   ['without a root', { root: undefined }, 'The field root of the hello is missing: it has to be a text.'],
   ['without a protocol', { protocol: undefined }, /protocol .* is missing: it has to be a whole number/],
   [

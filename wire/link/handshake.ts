@@ -175,13 +175,13 @@ async function readHello(
   throw await refuse(transport, { code: 'VERSION_MISMATCH', message })
 }
 
-/** A client is told which field of its hello is missing or wrong, as `invalid_hello`; of a role that there is not, nothing. */
+/** A client is told which field of its hello is missing or wrong, as `invalid_hello`; of another role than there are, nothing. */
 async function readClientHello(transport: Duplex, limits: Limits, version: unknown): Promise<ClientHello> {
   const advice = `Install the imago that it is of (npm install -g imago@${version}).`
   try {
     return parseClientHello(await readHello(transport, limits, CLIENT_PROTOCOL, advice))
   } catch (error) {
-    if (error instanceof FieldFault && error.field !== 'role')
+    if (error instanceof FieldFault && (error.isMissing || error.field !== 'role'))
       await finish(transport, frameOf({ refused: { code: 'invalid_hello', message: error.message } }))
     throw error
   }
@@ -365,10 +365,12 @@ const refusalIn = (frame: unknown): HandshakeRefusal | undefined =>
 /** One field of them is missing or wrong. */
 class FieldFault extends WireError {
   readonly field: string
+  readonly isMissing: boolean
 
-  constructor(field: string, message: string) {
+  constructor(message: string, { field, isMissing }: { readonly field: string; readonly isMissing: boolean }) {
     super('MESSAGE_INVALID', message)
     this.field = field
+    this.isMissing = isMissing
   }
 }
 
@@ -379,9 +381,10 @@ function readIn<Shape extends Fields>(frame: unknown, part: keyof typeof PARTS, 
   if (!isRecord(given))
     throw new WireError('MESSAGE_INVALID', `The other end sent no ${what} where one is due.`)
   for (const [name, { is, due }] of Object.entries(shape)) {
-    const fault = Object.hasOwn(given, name) ? 'wrong' : 'missing'
-    if (!is(given[name]))
-      throw new FieldFault(name, `The field ${name} of the ${what} is ${fault}: it has to be ${due}.`)
+    if (is(given[name])) continue
+    const isMissing = !Object.hasOwn(given, name)
+    const message = `The field ${name} of the ${what} is ${isMissing ? 'missing' : 'wrong'}: it has to be ${due}.`
+    throw new FieldFault(message, { field: name, isMissing })
   }
   return Object.fromEntries(Object.keys(shape).map(name => [name, given[name]])) as Read<Shape>
 }
