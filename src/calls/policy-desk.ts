@@ -23,8 +23,11 @@ import { unknownTool } from './refusals.ts'
 export interface PolicyDesk {
   report(root: string): PolicyReport
   check(request: CheckRequest): Outcome<CheckReport>
-  /** Whether a rule lets clients in a project do that to a kernel of another one. */
-  letsIn(request: LetsInRequest): boolean
+  /**
+   * What the rules say of an operation on a kernel. Of a kernel of another project only what a rule allows is allowed; of one
+   * of the client's own, all that no rule denies or has asked about.
+   */
+  judge(request: JudgeRequest): Pick<CheckReport, 'decision' | 'by'>
   accept(request: AcceptRequest): Promise<Outcome<AcceptResult>>
 }
 
@@ -32,7 +35,7 @@ export function openPolicyDesk(options: CheckingOptions & AcceptingOptions): Pol
   return {
     report: root => reportPolicy(options.policy, root),
     check: request => checkPolicy(request, options),
-    letsIn: request => letsIn(request, options),
+    judge: request => judgeOperation(request, options),
     accept: request => acceptPolicy(request, options),
   }
 }
@@ -56,19 +59,24 @@ function strictIn(kernel: string, { call, asked, options }: MemberCall): readonl
   return decision === 'allow' ? [] : [`In ${kernel}: ${decision}, by ${placeOf(rule)}.`]
 }
 
-/** A method of the client protocol about a kernel of another project. */
-interface LetsInRequest {
+/** An operation of the client protocol on a kernel. */
+interface JudgeRequest {
+  /** Of the client. */
   readonly root: string
   readonly method: string
   readonly level: Level
   readonly kernel: string
 }
 
-function letsIn({ root, method, level, kernel }: LetsInRequest, { policy, kernels }: CheckingOptions) {
+function judgeOperation(asked: JudgeRequest, { policy, kernels }: CheckingOptions) {
+  const { root, method, level, kernel } = asked
   const [roots, otherNames] = [kernels.rootsOf(kernel), kernels.otherNames(kernel)]
   const { rules, problem } = policy.rulesFor(root, { roots })
-  if (problem !== undefined && level !== 'safe') return false
-  return decide({ tool: method, level, kernel, otherNames, elsewhere: true, rules }).decision === 'allow'
+  if (problem !== undefined && level !== 'safe') return { decision: 'deny', by: PROBLEM } as const
+  const elsewhere = !roots.includes(root)
+  const { decision, rule } = decide({ tool: method, level, kernel, otherNames, elsewhere, rules })
+  const isOwn = !elsewhere && rule.from.type === 'default'
+  return { decision: isOwn ? 'allow' : decision, by: placeOf(rule) } as const
 }
 
 /** A call that is only thought of. */

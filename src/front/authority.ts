@@ -22,6 +22,11 @@ export interface Authority extends Pick<Seats, 'isPerson' | 'wasSeen'> {
    * `Refusal` `no_seat`.
    */
   admit(method: Method, params: never, context: ServeContext): Promise<HeldSeat | undefined>
+  /**
+   * Throws the `Refusal` `denied` where a rule denies the operation on its kernel, or has it asked about, for there is nobody
+   * whom it asks: a person is let in, and all else of a client's own project that no rule speaks of.
+   */
+  judge(method: Method, params: never, context: ServeContext): Promise<void>
   /** Whether it would be admitted without asking whether a person is there. */
   isLetIn(method: Method, kernel: string, context: ServeContext): boolean
   /** Whether the client may see a row of that project: its own, or that of a kernel that a rule shows it. */
@@ -45,8 +50,10 @@ export function openAuthority({ kernels, policy, seats }: AuthorityParts): Autho
   const isLetIn: Authority['isLetIn'] = (method, kernel, { session: { root } }) => {
     const roots = kernels.rootsOf(kernel)
     if (roots.includes(root)) return true
-    return roots.length > 0 && policy.letsIn({ root, method, level: OPERATIONS[method].level, kernel })
+    return roots.length > 0 && isAllowed(root, method, kernel)
   }
+  const isAllowed = (root: string, method: Method, kernel: string) =>
+    policy.judge({ root, method, level: OPERATIONS[method].level, kernel }).decision === 'allow'
 
   return {
     isPerson,
@@ -59,9 +66,22 @@ export function openAuthority({ kernels, policy, seats }: AuthorityParts): Autho
         throw kernels.unknownIn(context.session.root, kernel)
       return act === undefined ? undefined : seats.seatOf(act(params), context)
     },
+    async judge(method, params, context) {
+      const { kernel: nameIn, level }: Operation = OPERATIONS[method]
+      const kernel = nameIn?.(params)
+      if (kernel === undefined) return
+      const { decision, by } = policy.judge({ root: context.session.root, method, level, kernel })
+      if (decision === 'allow' || (await isPerson(context))) return
+      const isDenied = decision === 'deny' ? 'is denied' : 'has to be asked about'
+      const details = { reason: decision, by }
+      const next = 'A person does it at a terminal, by the same command.'
+      throw new Refusal('denied', `${method} of ${kernel} ${isDenied} by ${by}. Nothing was done.`, {
+        ...{ details, next },
+        retryable: false,
+      } satisfies FailureData)
+    },
     mayBeTold: (method, row, { session: { root } }) =>
-      row.root === root ||
-      policy.letsIn({ root, method, level: OPERATIONS[method].level, kernel: row.kernel }),
+      row.root === root || isAllowed(root, method, row.kernel),
     async told(all, context) {
       const { root } = context.session
       const own = {

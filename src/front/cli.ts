@@ -167,6 +167,7 @@ const REFUSALS: ReadonlyMap<string | undefined, ToolErrorCode> = new Map([
   ['invalid_params', 'invalid_args'],
   ['no_such_kernel', 'no_such_kernel'],
   ['kernel_unavailable', 'kernel_unavailable'],
+  ['denied', 'denied'],
   ['in_use', 'busy'],
   ['seat_refused', 'denied'],
   ['no_seat', 'denied'],

@@ -27,8 +27,8 @@ interface DispatchParts {
 }
 
 /**
- * Every operation by its name, on its one path: its parameters are checked, the client is admitted, the journal has it where
- * its row says so, and it runs. A kernel or a suspension that is not there fails it with the code of that.
+ * Every operation by its name, on its one path: its parameters are checked, the client is admitted, the policy judges it, the
+ * journal has it where its row says so, and it runs. A kernel or a suspension that is not there fails it with the code of that.
  */
 export function openDispatch(handlers: Handlers, parts: DispatchParts): ReadonlyMap<string, Serve> {
   const serve =
@@ -41,11 +41,13 @@ export function openDispatch(handlers: Handlers, parts: DispatchParts): Readonly
       try {
         const seat = await parts.authority.admit(method, params, served)
         const context = { ...served, caller: callerOf(served, parts.seats), seat }
+        const judge = () => parts.authority.judge(method, params, served)
         const run = async (begins = () => {}) =>
           handlers[method](params, { ...context, begins } as SeatContext)
-        return await (row.recorded === undefined
-          ? run()
-          : recorded(run, { method, row, params, context, parts }))
+        if (row.recorded !== undefined)
+          return await recorded(run, { method, row, params, context, judge, parts })
+        await judge()
+        return await run()
       } catch (error) {
         throw failureOf(error)
       }
@@ -62,13 +64,15 @@ interface RecordedCall {
   readonly row: Operation
   readonly params: never
   readonly context: Pick<OperationContext, 'session'>
+  /** Throws where the policy denies it. */
+  judge(): Promise<void>
   readonly parts: DispatchParts
 }
 
 /** The same with its two lines in the journal, or one where it is refused. A full disk keeps nobody from ending a kernel. */
 async function recorded<Result>(
   run: (begins: () => void) => Promise<Result>,
-  { method, row, params, context: { session }, parts: { journal, kernels } }: RecordedCall,
+  { method, row, params, context: { session }, judge, parts: { journal, kernels } }: RecordedCall,
 ): Promise<Result> {
   const { name, target = name, key: _, ...args } = params as Readonly<Record<string, unknown>>
   const kernel = typeof target === 'string' ? target : null
@@ -83,8 +87,9 @@ async function recorded<Result>(
   }
   const end = (outcome: string, since: number) =>
     journal.later({ type: 'ended', call, outcome, elapsed_ms: Math.round(performance.now() - since) })
-  if (row.recorded === true) begins()
   try {
+    await judge()
+    if (row.recorded === true) begins()
     const result = await run(begins)
     begins()
     end('ok', begun ?? performance.now())

@@ -71,6 +71,7 @@ export const CLIENT_FAILURES = {
   invalid_root: 'The root in the hello is not the absolute path of a directory.',
   too_many_clients: 'The daemon has as many clients as it accepts.',
   ending: 'The daemon is ending; connect again, and the next one answers.',
+  denied: 'The policy denies it, or has it asked about, and nobody is asked; the message says by which rule.',
   refused: 'Nobody here answers that question.',
   seat_refused: 'The client gets no seat, or has lost it; the message says why.',
   seat_taken: 'Somebody sits already, and only a seat of its own was asked for.',

@@ -133,7 +133,7 @@ function aspectsOf({ effects = NONE, paths = NONE }: Asked): readonly Aspect[] {
 function judge(asked: Asked, aspect: Aspect): Verdict {
   const matching = asked.rules.filter(rule => matches(rule, asked, aspect))
   const verdicts = matching.map(rule => ({ decision: rule.decision, rule }))
-  if (asked.elsewhere === true && !matching.some(letsIn)) verdicts.push(ELSEWHERE[asked.level])
+  if (asked.elsewhere === true && !matching.some(allowsByName)) verdicts.push(ELSEWHERE[asked.level])
   return verdicts.length === 0 ? DEFAULTS[asked.level] : verdicts.reduce(stricter)
 }
 
@@ -142,7 +142,7 @@ export const forAttaching = (rules: readonly Rule[]): readonly Rule[] =>
   rules.filter(({ decision, kernel }) => decision !== 'allow' || kernel !== '*')
 
 /** Whether it allows calls to a kernel because it names that kernel, and not whatever the kernel is. */
-const letsIn = ({ decision, kernel }: Rule): boolean =>
+const allowsByName = ({ decision, kernel }: Rule): boolean =>
   decision === 'allow' && kernel !== undefined && kernel !== '*'
 
 function stricter(one: Verdict, other: Verdict): Verdict {

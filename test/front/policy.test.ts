@@ -180,6 +180,32 @@ test('a project that denies eval_expr on its kernel is protected from callers in
     assert.not.ok(existsSync(join(rig.project, 'ran')))
   }))
 
+test('what a rule denies about a kernel holds for stop, restart and interrupt in its own project, and not for a person', () =>
+  withRig({ policy: '[[rule]]\ndecision = "deny"\nkernel = "kept"\n' }, async rig => {
+    await rig.serve()
+    for (const name of ['kept', 'other'])
+      assert.is((await rig.imago(['start', 'python', '--name', name])).code, 0)
+    const { stdout: before } = await rig.imago(['kernels', '--json'])
+    for (const command of ['stop', 'restart', 'interrupt']) {
+      const denied = await rig.imago([command, 'kept'])
+      assert.is(denied.code, 3, command)
+      assert.match(
+        denied.stderr,
+        `${command} of kept is denied by rule 1 of ${userFile(rig)}. Nothing was done.`,
+      )
+    }
+    assert.is((await rig.imago(['kernels', '--json'])).stdout, before)
+    assert.match((await rig.imago(['log'])).stdout, /denied +kept +stop [\s\S]*denied +kept +restart /)
+    assert.is((await rig.imago(['restart', 'other'])).code, 0)
+
+    writeFileSync(userFile(rig), 'not in order')
+    const stopped = await rig.imago(['stop', 'other'])
+    assert.is(stopped.code, 3)
+    assert.match(stopped.stderr, 'stop of other is denied by a problem of the policy')
+    const screen = openScreen(rig, { args: ['stop', 'other'] })
+    await screen.shows(/other .*ended/)
+  }))
+
 test('an allowance holds once a person on a seat has approved it, in this daemon and in the next', () =>
   withRig({ policy: '' }, async rig => {
     const write = () => rig.imago(['call', 'write_file', '{"path":"docs/a.md","content":"x"}'])

@@ -367,7 +367,10 @@ class FieldFault extends WireError {
   readonly field: string
   readonly isMissing: boolean
 
-  constructor(message: string, { field, isMissing }: { readonly field: string; readonly isMissing: boolean }) {
+  constructor(
+    message: string,
+    { field, isMissing }: { readonly field: string; readonly isMissing: boolean },
+  ) {
     super('MESSAGE_INVALID', message)
     this.field = field
     this.isMissing = isMissing
