@@ -40,7 +40,6 @@ const machine = { node: process.version, cores: cpus().length, memory_gb: Math.r
 const path = join(import.meta.dirname, 'results.json')
 const before: readonly { readonly what: string }[] = JSON.parse(readFileSync(path, 'utf8')).rows
 const file = {
-  taken: new Date().toISOString().slice(0, 10),
   ...machine,
   system: `${platform()} ${arch()}`,
   rows: ROWS.flatMap(({ what }) => [...results, ...before].find(row => row.what === what) ?? []),
@@ -60,6 +59,7 @@ function summary(row: Row, done: readonly Round[]) {
     lowest: Number(Math.min(...figures).toPrecision(3)),
     highest: Number(Math.max(...figures).toPrecision(3)),
     parts: medians(done),
+    taken: new Date().toISOString().slice(0, 10),
   }
 }
 

@@ -25,6 +25,7 @@ import { readBesideKept } from './reading.ts'
 import { searchMany } from './searching.ts'
 import { slimeIdle, slimeLooking } from './slime.ts'
 import { proofCached, proofFirst } from './sources.ts'
+import { changeToFollowers, followerMemory } from './subscribing.ts'
 import { emojiText, hermesText, pythonicText, textsLinear } from './syntaxes.ts'
 import { commonTokens, profileTokens, tableTokens, threadsTokens } from './tokens.ts'
 import { tracepointCost } from './tracepoints.ts'
@@ -87,6 +88,8 @@ export const ROWS: readonly Row[] = [
   clientMemory,
   webOperation,
   webMemory,
+  followerMemory,
+  changeToFollowers,
   pageOpens,
   pageWeight,
   pageDiff,
