@@ -63,12 +63,12 @@ class Leads:
         `taken_again` reads them once more. What is made for a look is another object then, and is given no handle.
         """
         ways = [self._spelled(held, ("item", key)) for key, held in pairs]
-        if None in ways:
-            again = [held for _, held in taken_again()]
-            stored = {id(held) for held in again if not exactly(held, (Part, Said))}
-            for at, (_, held) in enumerate(pairs):
-                if ways[at] is None and id(held) in stored and is_worth_a_handle(held):
-                    ways[at] = self._handles.keep_value(held)
+        left = {at: held for at, (_, held) in enumerate(pairs) if ways[at] is None and _may_be_kept(held)}
+        again = [held for _, held in taken_again()] if left else []
+        stored = {id(held) for held in again}
+        for at, held in left.items():
+            if id(held) in stored:
+                ways[at] = self._handles.keep_value(held)
         return ways
 
     def _spelled(self, held, *steps):
@@ -94,6 +94,11 @@ class Leads:
     def _handle(self, held):
         worth = self._is_stored and is_worth_a_handle(held)
         return self._handles.keep_value(held) if worth else None
+
+
+def _may_be_kept(held):
+    """Whether it may be an object of the program that is worth a handle, rather than a text or a part of an adapter."""
+    return not exactly(held, (Part, Said)) and is_worth_a_handle(held)
 
 
 def _goes_on(expr):
