@@ -1,64 +1,40 @@
-"""A client of the daemon in Python: evaluates, lists the kernels, subscribes, and sees a plan come and go.
+"""A client in Python: evaluates, subscribes, and sees a plan come and go where a person sits.
 
-``pip install websockets``; ``imago serve --web 7777`` names the file that it takes::
-
-    python examples/websocket.py RUNTIME_DIR/web
+``python examples/websocket.py [FILE]``, after ``imago serve --web 7777``, which names the FILE.
 """
 
-import itertools
 import json
 import os
 import sys
 
 from websockets.sync.client import connect
 
-numbers = itertools.count(1)
-answers = {}
-
-
-def say(**message):
-    socket.send(json.dumps(message))
-
-
-def ask(method, **params):
-    number = next(numbers)
-    say(type="call", id=number, method=method, params=params)
-    return number
-
-
-def heard(event):
-    for row in event.get("snapshot", []) + event.get("changes", []):
-        plan = row["value"]
-        if plan and path in plan["title"]:
-            print(plan["state"] + ":", plan["title"])
-            if plan["state"] == "waits":
-                say(type="cancel", id=change)
-
-
-def answer(number):
-    while number not in answers:
-        message = json.loads(socket.recv())
-        if message.get("type") == "ping":
-            say(type="pong", n=message["n"])
-        elif message.get("type") == "event":
-            heard(message["event"])
-        elif message.get("type") in ("return", "fail"):
-            answers[message["id"]] = message
-    return answers.pop(number)
-
-
-with open(sys.argv[1], encoding="utf-8") as file:
+with open(sys.argv[1] if sys.argv[1:] else os.environ["XDG_RUNTIME_DIR"] + "/imago/web") as file:
     web = json.load(file)
 headers = {"Authorization": "Bearer " + web["token"]}
+own = {"name": "example", "version": "1", "root": os.getcwd(), "env": {"PATH": os.environ["PATH"]}}
+new = {"path": f"example-{os.getpid()}.txt", "content": "hello\n"}
 with connect(web["address"], subprotocols=["imago.v2.json"], additional_headers=headers) as socket:
-    own = {"name": "example", "version": "1", "root": os.getcwd(), "env": {"PATH": os.environ["PATH"]}}
-    say(hello={"role": "client", "protocol": 2, "encodings": ["json"], **own})
-    print(answer(ask("call", tool="eval_expr", args={"expr": "6 * 7"})))
-    print(answer(ask("kernels")))
+    def say(**message):
+        socket.send(json.dumps(message))
 
-    path = f"example-{os.getpid()}.txt"
-    ask("subscribe", topics=["approvals"])
-    change = ask("call", tool="create_file", args={"path": path, "content": "hello\n"})
-    print(answer(change))
-    # Each answer is awaited with what is heard before it.
-    answer(ask("status"))
+    say(hello={"role": "client", "protocol": 2, "encodings": ["json"], **own})
+    say(type="call", id=1, method="subscribe", params={"topics": ["approvals"]})
+    say(type="call", id=2, method="call", params={"tool": "eval_expr", "args": {"expr": "6 * 7"}})
+    for message in map(json.loads, socket):
+        if message.get("type") == "ping":
+            say(type="pong", n=message["n"])
+        event = message.get("event", {})
+        for plan in [row["value"] for row in event.get("snapshot", []) + event.get("changes", [])]:
+            if plan and new["path"] in plan["title"]:
+                print(plan["state"] + ":", plan["title"])
+                if plan["state"] == "waits":
+                    say(type="cancel", id=3)
+        if message.get("type") in ("return", "fail"):
+            print(message)
+            if message["id"] == 2:
+                say(type="call", id=3, method="call", params={"tool": "create_file", "args": new})
+            if message["id"] == 3:
+                say(type="cancel", id=1)  # Answered after its last event.
+            if message["id"] == 1:
+                break

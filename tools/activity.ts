@@ -1,17 +1,18 @@
 import { z } from 'zod'
-import type {
-  Frame,
-  LastError,
-  Local,
-  ProgramError,
-  ProgramErrors,
-  Raised,
-  RunHistory,
-  RunHistoryEntry,
-  RunHistoryQuery,
-  Stack,
-  Threads,
-  ThreadsQuery,
+import {
+  type Frame,
+  type LastError,
+  LOOKS,
+  type Local,
+  type ProgramError,
+  type ProgramErrors,
+  type Raised,
+  type RunHistory,
+  type RunHistoryEntry,
+  type RunHistoryQuery,
+  type Stack,
+  type Threads,
+  type ThreadsQuery,
 } from '../wire/kernel.ts'
 import type { KernelContext, PastErrors, PastProcess, ToolContext } from './contract.ts'
 import { defineTool } from './define.ts'
@@ -66,6 +67,7 @@ export const getLastError = defineTool({
   profile: 'live',
   categories: ['introspection', 'debugging'],
   needs: ['last_error'],
+  result: LOOKS.last_error.found,
   examples: [
     { args: {}, shows: 'the last failure, frame by frame' },
     { args: { number: 3 }, shows: 'an earlier error of the program' },
@@ -544,6 +546,7 @@ export const getReplHistory = defineTool({
   profile: 'full',
   categories: ['introspection', 'history'],
   needs: ['history'],
+  result: LOOKS.history.found,
   examples: [
     { args: {}, shows: 'the last ten evaluations' },
     { args: { limit: 50, before: 120 }, shows: 'fifty that came before number 120' },
@@ -592,6 +595,10 @@ const FRAMES = 40
 /** Characters as data of all stacks together, above which outer frames lose their locals. */
 const ROOMY = 30_000
 
+const stack = LOOKS.threads.found.shape.threads.element
+const foldedFrames = z.object({ folded: z.number(), libraries: z.array(z.string()) })
+const stacks = z.array(stack.extend({ frames: z.array(z.union([foldedFrames, stack.shape.frames.element])) }))
+
 export const threads = defineTool({
   name: 'threads',
   description:
@@ -613,6 +620,7 @@ export const threads = defineTool({
   profile: 'live',
   categories: ['introspection', 'debugging'],
   needs: ['threads'],
+  result: z.object({ ...LOOKS.threads.found.shape, threads: stacks, tasks: stacks }),
   examples: [
     { args: {}, shows: 'where every thread and task stands' },
     { args: { filter: 'checkout', limit: 3 }, shows: 'only the stacks with something called “checkout”' },

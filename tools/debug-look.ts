@@ -1,5 +1,13 @@
 import { z } from 'zod'
-import type { FrameLocal, FrameQuery, StackFrame, SuspendedFrame, Suspension } from '../wire/kernel.ts'
+import {
+  type FrameLocal,
+  type FrameQuery,
+  LOOKS,
+  type Of,
+  type StackFrame,
+  type SuspendedFrame,
+  type Suspension,
+} from '../wire/kernel.ts'
 import type { Expiring, KernelContext, Ownership } from './contract.ts'
 import { defineTool } from './define.ts'
 import { type Told, termsOf } from './languages.ts'
@@ -164,9 +172,8 @@ function otherLine({ id, within, who, holder, ...error }: OtherSuspension): stri
 }
 
 /** What `debug_frame` answers with. */
-export interface DebugFrame extends SuspendedFrame, Told {
-  readonly suspension: string
-}
+const debugFrameAnswer = z.object({ ...LOOKS.frame.found.shape, suspension: z.string() })
+export type DebugFrame = Of<typeof debugFrameAnswer> & Told
 
 export const debugFrame = defineTool({
   name: 'debug_frame',
@@ -178,6 +185,7 @@ export const debugFrame = defineTool({
   profile: 'live',
   categories: ['debugging'],
   needs: ['suspensions', 'frame'],
+  result: debugFrameAnswer,
   examples: [
     { args: {}, shows: 'the place where the last error happened, with its variables' },
     { args: { suspension: 's3', frame: 4 }, shows: 'an outer frame' },

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { INVISIBLE } from '../wire/invisible.ts'
-import { ABILITIES, type Ability } from '../wire/kernel.ts'
+import { ABILITIES, type Ability, type Of } from '../wire/kernel.ts'
 import {
   type KernelContext,
   LEVELS,
@@ -93,9 +93,11 @@ function defaultsOf(shape: z.ZodRawShape): ReadonlyMap<string, string> {
  * Checks a definition and makes a tool of it. The definition is data and one handler; schemas, listings, usage
  * and documentation all come from it. Throws `DefinitionError`, naming the invariant that is broken.
  */
-export function defineTool<const Shape extends z.ZodRawShape, const Needs extends readonly Ability[]>(
-  definition: ToolDefinition<Shape, Needs>,
-): Tool {
+export function defineTool<
+  const Shape extends z.ZodRawShape,
+  const Needs extends readonly Ability[],
+  Result extends z.ZodType = z.ZodType,
+>(definition: ToolDefinition<Shape, Needs, Result>): Tool {
   // A check of all tools takes a third of the time in which a command or a daemon starts.
   if (typeof IS_BUILT === 'undefined') checkDefinition(definition)
   const parameters = z.strictObject(definition.parameters)
@@ -128,6 +130,7 @@ export function defineTool<const Shape extends z.ZodRawShape, const Needs extend
     needs: Object.freeze([...definition.needs]),
     attaches: definition.attaches,
     starts: definition.starts ?? false,
+    result: definition.result,
     forHost: definition.forHost,
     examples: Object.freeze([...definition.examples]),
     parameterAliases: Object.freeze({ ...parameterAliases }),
@@ -206,7 +209,11 @@ interface Example<Arguments> {
 }
 
 /** The words in which a tool is defined. `Shape` is a zod shape; each entry carries its own description. */
-interface ToolDefinition<Shape extends z.ZodRawShape, Needs extends readonly Ability[]> {
+interface ToolDefinition<
+  Shape extends z.ZodRawShape,
+  Needs extends readonly Ability[],
+  Result extends z.ZodType = z.ZodType,
+> {
   /** Unique, in snake_case, as models write function names. */
   readonly name: string
   /** Older names: accepted, never listed. */
@@ -233,6 +240,8 @@ interface ToolDefinition<Shape extends z.ZodRawShape, Needs extends readonly Abi
   /** It has code to run, so that an empty image is started where no kernel lives. All others only look into what lives. */
   readonly starts?: true
   readonly examples: readonly Example<z.input<z.ZodObject<Shape>>>[]
+  /** What it answers with, for programs. There may be more fields. Left out: only its handler knows. */
+  readonly result?: Result
   /** The level for these arguments, where it is higher than `level`. It cannot lower it. */
   raise?(args: z.output<z.ZodObject<Shape>>): Level
   preview?(args: z.output<z.ZodObject<Shape>>): Preview
@@ -255,7 +264,7 @@ interface ToolDefinition<Shape extends z.ZodRawShape, Needs extends readonly Abi
   withoutKernel?(
     args: z.output<z.ZodObject<Shape>>,
     context: ToolContext,
-  ): Outcome | undefined | Promise<Outcome | undefined>
+  ): Outcome<Of<Result>> | undefined | Promise<Outcome<Of<Result>> | undefined>
   /**
    * Asked where no kernel lives that the call could be for; `kernel` is the one that it named. An outcome is the answer
    * then; for `undefined` it is that none lives.
@@ -264,7 +273,7 @@ interface ToolDefinition<Shape extends z.ZodRawShape, Needs extends readonly Abi
     args: z.output<z.ZodObject<Shape>>,
     context: ToolContext,
     kernel: string | undefined,
-  ): Outcome | undefined
+  ): Outcome<Of<Result>> | undefined
   /**
    * Left out by a tool with a `plan` that changes files. Must not throw for what a model can act on; a throw is reported
    * as a fault of the tool.
@@ -272,7 +281,7 @@ interface ToolDefinition<Shape extends z.ZodRawShape, Needs extends readonly Abi
   handler?(
     args: z.output<z.ZodObject<Shape>>,
     context: Needs extends readonly [] ? ToolContext : KernelContext,
-  ): Outcome | Promise<Outcome>
+  ): Outcome<Of<Result>> | Promise<Outcome<Of<Result>>>
   /** A result as text, as a model is best shown it. Left out: as indented data. */
   show?(result: unknown): string
   /**
@@ -296,6 +305,7 @@ type Other =
   | 'attaches'
   | 'starts'
   | 'examples'
+  | 'result'
   | 'paths'
   | 'withoutKernel'
   | 'handler'
@@ -313,6 +323,7 @@ export interface Tool extends Required<Omit<ToolDefinition<z.ZodRawShape, readon
   readonly starts: boolean
   readonly forHost: ((envelope: Envelope, args: Arguments) => unknown) | undefined
   readonly examples: readonly Example<Arguments>[]
+  readonly result: z.ZodType | undefined
   readonly paths: readonly NamedPath[]
   /** Whether rules about paths can speak about it: its arguments name files, or its plan may change some. */
   readonly namesFiles: boolean

@@ -1,21 +1,22 @@
 import { z } from 'zod'
-import type { Shown } from '../wire/kernel.ts'
+import { type Of, shown } from '../wire/kernel.ts'
 import type { KernelContext } from './contract.ts'
 import { defineTool } from './define.ts'
 import {
-  type Diagnostics,
   type Done,
   diagnosed,
+  diagnostics,
   holdRefused,
   IN_PACKAGE,
-  type InForce,
   inForce,
   insideWord,
   lookingBack,
   ON_ERROR,
   PLACED,
   type PrintedOutput,
+  packageInForce,
   placeGiven,
+  printedOutput,
   runWork,
   showDiagnosed,
   showInForce,
@@ -29,19 +30,23 @@ import { namesOf, scopeOfCode } from './scope.ts'
 import { duration } from './text.ts'
 
 /** What an evaluation that ran to its end is answered with. */
-export interface Evaluation extends PrintedOutput, Diagnostics, InForce {
+const evaluationAnswer = z.object({
+  ...printedOutput.shape,
+  ...diagnostics.shape,
+  ...packageInForce.shape,
   /** The first value; null for a statement. */
-  readonly value_repr: string | null
+  value_repr: z.string().nullable(),
   /** All values: none of a statement, one of an expression, any number of a Lisp form. */
-  readonly values: readonly Shown[]
-  readonly elapsed_ms: number
+  values: z.array(shown),
+  elapsed_ms: z.number(),
   /** Leads to the first value, and describes it in a line, where it is worth a closer look. */
-  readonly handle?: string
-  readonly preview?: string
-  readonly next?: string
+  handle: z.string().exactOptional(),
+  preview: z.string().exactOptional(),
+  next: z.string().exactOptional(),
   /** The number by which the session keeps the value, where its language does so. */
-  readonly input_line?: number
-}
+  input_line: z.number().exactOptional(),
+})
+export type Evaluation = Of<typeof evaluationAnswer>
 
 export const evalExpr = defineTool({
   name: 'eval_expr',
@@ -70,6 +75,7 @@ export const evalExpr = defineTool({
   needs: ['evaluate'],
   starts: true,
   multiline: ['expr'],
+  result: evaluationAnswer,
   examples: [
     { args: { expr: '1 + 2' }, shows: 'the value of an expression' },
     { args: { expr: 'total = sum(prices)\nprint(total)' }, shows: 'statements; `total` stays defined' },

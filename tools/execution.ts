@@ -1,15 +1,18 @@
 import { z } from 'zod'
-import type {
-  Diagnostic,
-  Evaluated,
-  Raised,
-  Severity,
-  Shown,
-  SourcePlace,
-  SuspendOptions,
-  Suspension,
-  Work,
-  WorkRefusal,
+import {
+  type Diagnostic,
+  diagnostic,
+  display,
+  type Evaluated,
+  type Of,
+  type Raised,
+  type Severity,
+  type Shown,
+  type SourcePlace,
+  type SuspendOptions,
+  type Suspension,
+  type Work,
+  type WorkRefusal,
 } from '../wire/kernel.ts'
 import type { Displayed, Expiring, KernelContext, OutputLog, OutputSoFar } from './contract.ts'
 import { termsOf } from './languages.ts'
@@ -304,21 +307,36 @@ function refused({ reason, message, what, nearest = [], next }: WorkRefusal): Fa
   })
 }
 
+const displayed = z.object({
+  ...display.pick({ what: true, shown: true, text: true, for_people: true, note: true }).shape,
+  files: z
+    .array(
+      z.object({
+        path: z.string(),
+        media_type: z.enum(['image/png', 'text/html']),
+        bytes: z.number(),
+        size: z.string().exactOptional(),
+      }),
+    )
+    .exactOptional(),
+})
+
 /** What was printed, as every answer about an evaluation carries it. */
-export interface PrintedOutput {
-  readonly stdout: string
-  readonly stderr: string
+export const printedOutput = z.object({
+  stdout: z.string(),
+  stderr: z.string(),
   /** Both streams, in the order in which they were written. */
-  readonly output: string
-  readonly truncated: boolean
+  output: z.string(),
+  truncated: z.boolean(),
   /** Characters that were not kept; present when there are any. */
-  readonly dropped?: number
+  dropped: z.number().exactOptional(),
   /** For `read_more`, where `output` was cut. */
-  readonly output_handle?: string
+  output_handle: z.string().exactOptional(),
   /** What was drawn or displayed; present when there is any. */
-  readonly displays?: readonly Displayed[]
-  readonly displays_omitted?: number
-}
+  displays: z.array(displayed).exactOptional(),
+  displays_omitted: z.number().exactOptional(),
+})
+export type PrintedOutput = Of<typeof printedOutput>
 
 export function printed(soFar: OutputSoFar): PrintedOutput {
   const { stdout, stderr, output, truncated, dropped, handle, displays, displaysOmitted } = soFar
@@ -390,12 +408,13 @@ function lossNote({ truncated, dropped = 0, output_handle }: PrintedOutput): str
 const trimmed = (text: string): string => text.replace(/\n$/, '')
 
 /** What a compiler, or the running code by a warning, has said: as every answer about an evaluation carries it. */
-export interface Diagnostics {
+export const diagnostics = z.object({
   /** In the order in which they were said; absent where the image does not tell such. */
-  readonly diagnostics?: readonly Diagnostic[]
+  diagnostics: z.array(diagnostic).exactOptional(),
   /** How many of them are left out, to fit; present when there are any. */
-  readonly diagnostics_omitted?: number
-}
+  diagnostics_omitted: z.number().exactOptional(),
+})
+export type Diagnostics = Of<typeof diagnostics>
 
 /** As many as fit on a page, the first first. */
 export function diagnosed(diagnostics: readonly Diagnostic[] | undefined): Diagnostics {
@@ -477,12 +496,13 @@ export const holdsErrors = (diagnostics: readonly Diagnostic[]): boolean =>
   diagnostics.some(({ severity }) => severity === 'error' || severity === 'read_error')
 
 /** What the next evaluation is read in, where the language has packages and read tables. */
-export interface InForce {
-  readonly package?: string
-  readonly readtable?: string
+export const packageInForce = z.object({
+  package: z.string().exactOptional(),
+  readtable: z.string().exactOptional(),
   /** Which of them this call has changed. */
-  readonly changed?: readonly ('package' | 'readtable')[]
-}
+  changed: z.array(z.enum(['package', 'readtable'])).exactOptional(),
+})
+export type InForce = Of<typeof packageInForce>
 
 export function inForce({ package: inside, readtable, changed }: Done): InForce {
   return {

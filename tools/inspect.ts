@@ -1,25 +1,26 @@
 import { z } from 'zod'
-import type {
-  Arglist,
-  Callable,
-  Description,
-  ExceptionFacts,
-  Fields,
-  Hierarchy,
-  HierarchyQuery,
-  Inspected,
-  InspectQuery,
-  Members,
-  Methods,
-  NameQuery,
-  Piece,
-  Sample,
-  Section,
-  Slot,
-  Slots,
-  SlotsQuery,
-  Text,
-  TypeName,
+import {
+  type Arglist,
+  type Callable,
+  type Description,
+  type ExceptionFacts,
+  type Fields,
+  type Hierarchy,
+  type HierarchyQuery,
+  type Inspected,
+  type InspectQuery,
+  LOOKS,
+  type Members,
+  type Methods,
+  type NameQuery,
+  type Piece,
+  type Sample,
+  type Section,
+  type Slot,
+  type Slots,
+  type SlotsQuery,
+  type Text,
+  type TypeName,
 } from '../wire/kernel.ts'
 import { type KeptLocal, keptLocals, pastOf, programErrorsOf } from './activity.ts'
 import type { KernelContext } from './contract.ts'
@@ -74,6 +75,7 @@ export const inspect = defineTool({
   profile: 'core',
   categories: ['introspection'],
   needs: ['inspect'],
+  result: z.union([LOOKS.inspect.found, LOOKS.describe.found, LOOKS.arglist.found]),
   examples: [
     { args: { expr: 'next' }, shows: 'a function, with its signature and source' },
     { args: { expr: 'orders[0].customer' }, shows: 'a value within another, read without running code' },
@@ -148,7 +150,7 @@ const rootOf = (expr: string): string | undefined => /^\s*([\p{L}_][\p{L}\p{N}_]
 function keptText(
   { expr, frame }: { readonly expr: string; readonly frame: string | undefined },
   kept: readonly KeptLocal[],
-): Outcome {
+): Outcome<Inspected> {
   const name = rootOf(expr) ?? expr
   // As with a frame that lives, the last parts of the name of its function are enough.
   const isMeant = ({ qualified, of }: KeptLocal) =>
@@ -201,7 +203,7 @@ function outlined(
   asked: { readonly name: string; readonly package: string | undefined },
   detail: 'brief' | 'signature',
   context: KernelContext,
-): Promise<Outcome> {
+): Promise<Outcome<Description | Arglist>> {
   const query = given<NameQuery>(asked)
   const words = { ...aName(context.kernel), parameter: 'expr' }
   return detail === 'brief'
@@ -473,6 +475,7 @@ export const classSlots = defineTool({
     'For methods use inspect, for the source symbol_definition.',
   ...OF_A_CLASS,
   needs: ['slots'],
+  result: LOOKS.slots.found,
   examples: [{ args: { name: 'shop.Order' }, shows: 'the fields of a class, those it inherits included' }],
 
   handler({ name, package: inside }, context) {
@@ -530,6 +533,7 @@ export const classHierarchy = defineTool({
     'code. Use it to learn what a change of a class would affect; for the fields use class_slots.',
   ...OF_A_CLASS,
   needs: ['hierarchy'],
+  result: LOOKS.hierarchy.found,
   examples: [
     { args: { name: 'shop.Order' }, shows: 'what a class inherits from, and what inherits from it' },
   ],
@@ -582,6 +586,7 @@ export const readMore = defineTool({
   profile: 'live',
   categories: ['introspection'],
   needs: ['more'],
+  result: LOOKS.more.found,
   examples: [
     { args: { handle: '@out.7', from: 4_000 }, shows: 'the second part of a long output' },
     { args: { handle: '@ab12.4', from: 16, limit: 100 }, shows: 'the next hundred items of a sample' },

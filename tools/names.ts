@@ -1,14 +1,15 @@
 import { z } from 'zod'
-import type {
-  Apropos,
-  AproposQuery,
-  Completion,
-  Completions,
-  CompletionsQuery,
-  GlobalsPage,
-  GlobalsQuery,
-  ModulePage,
-  ModuleQuery,
+import {
+  type Apropos,
+  type AproposQuery,
+  type Completion,
+  type Completions,
+  type CompletionsQuery,
+  type GlobalsPage,
+  type GlobalsQuery,
+  LOOKS,
+  type ModulePage,
+  type ModuleQuery,
 } from '../wire/kernel.ts'
 import type { KernelContext } from './contract.ts'
 import { defineTool } from './define.ts'
@@ -52,6 +53,7 @@ export const aproposSearch = defineTool({
   profile: 'full',
   categories: ['introspection', 'search'],
   needs: ['apropos'],
+  result: LOOKS.apropos.found,
   examples: [
     { args: { filter: 'checkout' }, shows: 'every name that contains “checkout”' },
     { args: { filter: 'connect', package: 'shop' }, shows: 'the same within one package' },
@@ -133,6 +135,7 @@ export const listGlobals = defineTool({
   profile: 'core',
   categories: ['introspection'],
   needs: ['globals'],
+  result: z.union([LOOKS.globals.found, LOOKS.symbols.found]),
   examples: [
     { args: {}, shows: 'the first hundred names' },
     { args: { filter: 'config', modules: true }, shows: 'names that contain “config”, modules included' },
@@ -243,6 +246,7 @@ export const complete = defineTool({
   categories: ['introspection', 'editing'],
   needs: ['complete'],
   multiline: ['text'],
+  result: LOOKS.complete.found,
   examples: [
     { args: { text: 'orders[0].cust' }, shows: 'attributes that begin with “cust”' },
     { args: { text: 'total = sum(x)', cursor: 11 }, shows: 'what may stand at a place within the code' },

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import {
+  LOOKS,
   RELATIONS,
   type Reference,
   type References,
@@ -33,6 +34,7 @@ export const whoReferences = defineTool({
   profile: 'full',
   categories: ['introspection', 'xref'],
   needs: ['references'],
+  result: LOOKS.references.found,
   examples: [
     { args: { name: 'shop.Order.total' }, shows: 'who calls a method, and who keeps it' },
     { args: { name: 'shop:*rate*', relation: 'sets' }, shows: 'who assigns to a Lisp variable' },
@@ -135,6 +137,7 @@ export const whoCalls = defineTool({
   profile: 'full',
   categories: ['introspection', 'xref'],
   needs: ['references', 'callers'],
+  result: LOOKS.references.found,
   examples: [{ args: { name: 'shop:total' }, shows: 'who calls a Lisp function' }],
 
   handler: ({ name, package: inside, limit }, context) =>

@@ -1,5 +1,14 @@
 import { z } from 'zod'
-import type { Shown, TracedCall, Tracepoint, TraceQuery, Traces, TracesQuery } from '../wire/kernel.ts'
+import {
+  LOOKS,
+  type Of,
+  type Shown,
+  type TracedCall,
+  type Tracepoint,
+  type TraceQuery,
+  type Traces,
+  type TracesQuery,
+} from '../wire/kernel.ts'
 import type { KernelContext, LookContext } from './contract.ts'
 import { defineTool } from './define.ts'
 import { type Told, termsOf } from './languages.ts'
@@ -39,6 +48,10 @@ const TRACEPOINT = z
 /** The longest that a tracepoint stays, in seconds. */
 const LONGEST = 86_400
 
+/** What `trace_function` and `untrace_function` answer with. */
+const tracepointAnswer = z.object({ tracepoint: LOOKS.trace.found, next: z.string().exactOptional() })
+type TracepointAnswer = Of<typeof tracepointAnswer>
+
 export const traceFunction = defineTool({
   name: 'trace_function',
   description:
@@ -66,6 +79,7 @@ export const traceFunction = defineTool({
   profile: 'full',
   categories: ['debugging'],
   needs: ['trace'],
+  result: tracepointAnswer,
   examples: [
     { args: { name: 'shop.orders.total' }, shows: 'the next ten calls of a Python function' },
     { args: { name: 'total', package: 'SHOP', limit: 3, seconds: 60 }, shows: 'three of a Lisp function' },
@@ -114,6 +128,7 @@ export const untraceFunction = defineTool({
   profile: 'full',
   categories: ['debugging'],
   needs: ['untrace', 'traces'],
+  result: tracepointAnswer,
   examples: [{ args: { tracepoint: 't1@ab12' }, shows: 'an end to it' }],
 
   preview: ({ tracepoint }) => ({ title: `End the tracepoint ${oneLine(tracepoint)}`, body: tracepoint }),
@@ -185,6 +200,7 @@ export const traceCalls = defineTool({
   profile: 'full',
   categories: ['debugging'],
   needs: ['traces'],
+  result: LOOKS.traces.found,
   examples: [
     { args: {}, shows: 'the tracepoints there are' },
     { args: { tracepoint: 't1@ab12' }, shows: 'its first calls' },
@@ -222,12 +238,6 @@ function showTraces(traces: Traces & Told): string {
   const lines = [...tracepointLines(only), ...calls.flatMap(call => tracedLines(call, traces))]
   if (next !== null) lines.push(`for more: from ${next}`)
   return lines.join('\n')
-}
-
-/** What `trace_function` and `untrace_function` answer with. */
-interface TracepointAnswer {
-  readonly tracepoint: Tracepoint
-  readonly next?: string
 }
 
 /** All of them, a line each, and what is to be known of them once. */

@@ -39,6 +39,30 @@ export const describedOperations = (): readonly Described[] =>
     }),
   )
 
+/** The envelope of a result. A call may go on as a job, or all of a group of kernels be asked, each by an envelope. */
+const envelopeOf = (result: z.ZodType) =>
+  z.union([z.object({ ok: z.literal(true), result: z.union([result, JOB, OF_GROUP]) }), FAILED])
+
+const JOB = z.object({
+  status: z.enum(['running', 'waiting']),
+  job: z.string(),
+  tool: z.string(),
+  kernel: z.string().nullable(),
+})
+
+const OF_GROUP = z.object({ members: z.array(z.object({ kernel: z.string(), ok: z.boolean() })) })
+
+const FAILED = z.object({
+  ok: z.literal(false),
+  error: z.object({
+    code: z.string(),
+    message: z.string(),
+    details: z.record(z.string(), z.unknown()),
+    retryable: z.boolean(),
+    next: z.string().nullable(),
+  }),
+})
+
 /** A tool is asked for by `call`, whose answer is an envelope. */
 const describedTools = (registry: Registry): readonly Described[] =>
   registry.list('full').map(tool => {
@@ -51,7 +75,8 @@ const describedTools = (registry: Registry): readonly Described[] =>
       topics: OPERATIONS.call.topics,
       recorded: true,
       params: schema,
-      result: schemaOf(OPERATIONS.call.result, 'output'),
+      // As of what goes in, so that a field more is no fault.
+      result: schemaOf(tool.result === undefined ? OPERATIONS.call.result : envelopeOf(tool.result), 'input'),
     }
   })
 

@@ -92,6 +92,33 @@ test('of a Python value, each leads to that very object without running code, an
   ])
     if (led === null) assert.match(item, /2$/)
     else assert.ok(item.includes(textOf(await inspected('py', led))), item)
+  // Items without an index or a plain key have handles, but plain values, which their text tells whole.
+  const values = {
+    'collections.deque([1, "text", [2]], maxlen=3)': [null, null, '[2]'],
+    '{(1, 2)}': ['(1, 2)'],
+    'collections.namedtuple("Pair", "x y")(1, [2])': [null, '[2]'],
+    'collections.ChainMap({"a": [1]}, {})': ["{'a': [1]}", null],
+    'collections.defaultdict(list, {"a": [1], "b": 2})': ['[1]', null],
+    'types.MappingProxyType({"a": [1]})': ['[1]'],
+    '{"a": [1]}.values()': ['[1]'],
+    // Each look makes this pair again.
+    '{"a": [1]}.items()': [null],
+  }
+  for (const [value, texts] of Object.entries(values)) {
+    await result('eval_expr', { kernel: 'py', expr: `value = ${value}` })
+    const ways = items(await inspected('py', 'value')).map(([, led]) => led)
+    const led = await Promise.all(
+      ways.map(async way => way && textOf(await inspected('py', way)).replaceAll(/…\d?/g, '')),
+    )
+    assert.equal(led, texts, value)
+    assert.equal(
+      items(await inspected('py', 'value')).map(([, way]) => way),
+      ways,
+    )
+  }
+  await result('eval_expr', { kernel: 'py', expr: 'ring = collections.deque([], 3)' })
+  const { exprs: ofRing } = await inspected('py', 'ring')
+  assert.is(textOf(await inspected('py', String(ofRing?.maxlen))), '3')
   // A loaded module goes before an attribute of the same dotted name, where the top level has neither.
   await result('eval_expr', { kernel: 'py', expr: 'del outer' })
   assert.is((await inspected('py', 'outer')).exprs?.inner, null)

@@ -1,8 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import type { DaemonClient } from '../../src/front/client.ts'
 import { OPERATIONS } from '../../src/front/operations/index.ts'
 import type { Method } from '../../src/front/protocol.ts'
+import { TOOLS } from '../../tools/index.ts'
 import { assert, suite } from '../support/harness.ts'
 import { type Program, startProgram } from '../support/program.ts'
 import { openRig } from '../support/rig.ts'
@@ -83,6 +85,78 @@ test('what the daemon answers is what the table says', async () => {
     const answer = await client.request(method as 'status', params as Record<string, never>)
     const read = OPERATIONS[method as Method].result.safeParse(answer)
     assert.ok(read.success, `${method}: ${read.error?.message} ${JSON.stringify(answer)}`)
+  }
+})
+
+/** Tools whose `describe` tells no more of an answer than that it is an envelope. */
+const OF_ITS_OWN: readonly string[] = [
+  ...['attach', 'kernels', 'symbol_definition', 'permission_prompt'],
+  ...['compile_form', 'load_file', 'load_system', 'macroexpand_form', 'reload', 'run_tests'],
+  ...['debug_eval', 'debug_restart', 'debug_state', 'interrupt_job', 'job'],
+  ...['delete_file', 'directory_tree', 'edit_file', 'get_file_info', 'get_project_root', 'insert_at_line'],
+  ...['list_directory', 'move_file', 'propose_file_edit', 'read_buffer', 'read_file', 'search_files'],
+  ...['search_in_buffer', 'undo_change', 'write_file'],
+]
+
+/** The schemas of answers, by tool. */
+async function answersDescribed(): Promise<ReadonlyMap<string, Readonly<Record<string, unknown>>>> {
+  const { operations } = await client.request('describe', {})
+  return new Map(
+    operations.flatMap(({ name, who, result }) => (who.includes('model') ? [[name, result]] : [])),
+  )
+}
+
+test('describe has the result of each tool that looks, and of eval_expr', async () => {
+  const told = [...(await answersDescribed())].filter(([, { anyOf }]) => anyOf !== undefined)
+  const names = TOOLS.map(({ name }) => name)
+  assert.equal(told.map(([name]) => name).sort(), names.filter(name => !OF_ITS_OWN.includes(name)).sort())
+})
+
+test('what a tool answers is what describe says of it', async () => {
+  const described = await answersDescribed()
+  const expr = [
+    'import time',
+    'class Shop:',
+    '    """Sells."""',
+    '    size = 3',
+    '    def total(self, rate=1): return [rate]',
+    'shop, many = Shop(), list(range(100))',
+    'def caller(): return shop.total()',
+    'print("x" * 9, flush=True)',
+  ].join('\n')
+  const asked: readonly (readonly [tool: string, args: Readonly<Record<string, unknown>>])[] = [
+    ['eval_expr', { expr }],
+    ['eval_expr', { expr: 'many' }],
+    ['inspect', { expr: 'shop' }],
+    ['inspect', { expr: 'Shop.total' }],
+    ['inspect', { expr: 'Shop', detail: 'brief' }],
+    ['inspect', { expr: 'Shop.total', detail: 'signature' }],
+    ['list_globals', {}],
+    ['list_globals', { package: 'time', detail: 'docs' }],
+    ['apropos_search', { filter: 'total' }],
+    ['class_slots', { name: 'Shop' }],
+    ['class_hierarchy', { name: 'Shop' }],
+    ['who_references', { name: 'shop' }],
+    ['complete', { text: 'shop.to' }],
+    ['get_repl_history', {}],
+    ['trace_function', { name: 'Shop.total' }],
+    ['eval_expr', { expr: 'caller()' }],
+    ['trace_calls', {}],
+    ['untrace_function', { tracepoint: 't1' }],
+    ['threads', {}],
+    ['get_last_error', {}],
+  ]
+  const ajv = new Ajv2020({ strict: false })
+  for (const [tool, args] of asked) {
+    const answer = await client.call({ tool, args: { ...args, kernel: 'fresh' } })
+    assert.ok(answer.ok, `${tool}: ${JSON.stringify(answer)}`)
+    const isSo = ajv.compile(described.get(tool) ?? false)
+    assert.ok(isSo(answer), `${tool}: ${JSON.stringify([isSo.errors, answer])}`)
+    const [field] = Object.keys(Object(answer.result))
+    const { [String(field)]: _, ...rest } = Object(answer.result)
+    assert.not.ok(isSo({ ok: true, result: rest }), `${tool} without ${field}`)
+    const failed = await client.call({ tool, args: { ...args, kernel: 'nobody' } })
+    assert.ok(!failed.ok && isSo(failed), tool)
   }
 })
 

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { openDaemon } from '../../src/daemon.ts'
@@ -234,23 +234,33 @@ test('200 WebSockets at once are each answered', async () => {
   await until(async () => (await client.request('status', {})).clients < 100, 'them to be gone')
 })
 
-for (const [file, run] of [
-  ['websocket.ts', [process.execPath, join(PACKAGE_ROOT, 'dist/examples/websocket.js')]],
-  ['websocket.py', [venvPython, join(PACKAGE_ROOT, 'examples/websocket.py')]],
+for (const [file, program] of [
+  ['websocket.ts', process.execPath],
+  ['websocket.py', venvPython],
 ] as const)
-  test(`examples/${file} evaluates, lists the kernels, subscribes, and sees a plan come and go`, async () => {
+  test(`examples/${file} is of 40 lines: it evaluates, subscribes, and sees a plan come and go`, async () => {
+    const text = readFileSync(join(PACKAGE_ROOT, 'examples', file), 'utf8')
+    assert.ok(text.split('\n').length <= 41)
+    const [, script = ''] = /(?:node|python) (\S+) \[FILE\]/.exec(text) ?? []
+    const usual = mkdtempSync(join(rig.folder, 'xdg-'))
+    symlinkSync(rig.paths.runtimeDir, join(usual, 'imago'))
+    const env = { ...rig.env, XDG_RUNTIME_DIR: usual }
     const { screen } = await openWatch(rig)
     try {
-      const [command, ...words] = [...run, rig.paths.web]
-      const { stdout } = await promisify(execFile)(command, words, { cwd: rig.project, env: rig.env })
-      for (const expected of [
-        '42',
-        'CPython',
-        /^waits: .*example-\d+\.txt/m,
-        /^ended: .*example-\d+\.txt/m,
-        'withdrawn',
-      ])
-        assert.match(stdout, expected)
+      for (const words of [[], [rig.paths.web]]) {
+        const ran = promisify(execFile)(program, [join(PACKAGE_ROOT, script), ...words], {
+          cwd: rig.project,
+          env,
+        })
+        const { stdout } = await ran
+        for (const expected of [
+          /^waits: .*example-\d+\.txt/m,
+          /^ended: .*example-\d+\.txt/m,
+          '42',
+          'withdrawn',
+        ])
+          assert.match(stdout, expected)
+      }
     } finally {
       screen.close()
       await noSeat(rig)

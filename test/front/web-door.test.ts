@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { ROUTES } from '../../src/front/web.ts'
 import { assert, suite } from '../support/harness.ts'
 import { hello } from '../support/raw-client.ts'
 import { openRig, type Rig } from '../support/rig.ts'
@@ -73,14 +74,40 @@ for (const [what, changed, expected] of [
     raw.socket.destroy()
   })
 
+const isPageFile = (path: string) => typeof ROUTES[path] === 'object'
+
 for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH', 'TRACE', 'PROPFIND'])
-  test(`${method} of any path, upgraded or not, is refused without the token (threat 3)`, async () => {
-    for (const path of ['/', '/other', '/web', '/../', '/?a'])
+  test(`${method} of any path, upgraded or not, is refused without the token, but for a file of the page (threat 3)`, async () => {
+    for (const path of [...Object.keys(ROUTES), '/other', '/web', '/../', '/?a'])
       for (const expect of [undefined, '100-continue', 'evil'])
         for (const upgrade of [undefined, 'websocket']) {
+          const isGiven =
+            isPageFile(path) && method === 'GET' && expect === undefined && upgrade === undefined
           const connection = upgrade && 'Upgrade'
-          assert.is(await status({ ...AS_PAGE, method, path, expect, upgrade, connection }), 401)
+          const answer = await status({ ...AS_PAGE, method, path, expect, upgrade, connection })
+          assert.is(answer, isGiven ? 200 : 401, path)
         }
+  })
+
+for (const path of Object.keys(ROUTES).filter(isPageFile))
+  test(`the bytes of ${path} are the same for everybody, and have nothing of who asks (threat 3)`, async () => {
+    const bodies = await Promise.all(
+      [
+        AS_PAGE,
+        { authorization: 'Bearer wrong' },
+        {},
+        { 'sec-websocket-protocol': offered(web().token) },
+      ].map(async changed => {
+        const raw = new RawWeb(web().port)
+        const plain = { path, upgrade: undefined, connection: undefined }
+        assert.is(await raw.asks(upgradeHead(web(), { ...changed, ...plain })), 200)
+        await raw.gone
+        return raw.received.toString('latin1').split('\r\n\r\n')[1]
+      }),
+    )
+    assert.ok((bodies[0]?.length ?? 0) > 100)
+    assert.is(new Set(bodies).size, 1)
+    for (const secret of [rig.project, web().token]) assert.not.match(bodies[0] ?? '', secret)
   })
 
 test('the file with the token is for its owner alone, and goes with its daemon, as the token does (threat 8)', async () => {

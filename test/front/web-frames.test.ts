@@ -1,3 +1,5 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { assert, suite } from '../support/harness.ts'
 import { hello, lengthOf } from '../support/raw-client.ts'
 import { openRig, until } from '../support/rig.ts'
@@ -31,7 +33,7 @@ async function assertOthersAreServed() {
 const greeting = () => JSON.stringify({ hello: hello(rig.project) })
 const [FIN, NONE] = [0x80, 0]
 const text = (payload: string | Uint8Array) => webFrame({ payload })
-const join = (...parts: readonly Uint8Array[]) => Buffer.concat(parts)
+const joined = (...parts: readonly Uint8Array[]) => Buffer.concat(parts)
 
 for (const [what, code, bytes, subprotocol] of [
   ['a frame without a mask', 1002, () => webFrame({ payload: greeting(), masked: false })],
@@ -43,7 +45,7 @@ for (const [what, code, bytes, subprotocol] of [
   ['a ping in pieces', 1002, () => webFrame({ opcode: 9, first: NONE })],
   ['a ping of 126 bytes', 1002, () => webFrame({ opcode: 9, payload: Buffer.alloc(126) })],
   ['a piece of nothing', 1002, () => webFrame({ opcode: 0, payload: 'x' })],
-  ['a message within another', 1002, () => join(webFrame({ first: NONE, payload: '{' }), text('{'))],
+  ['a message within another', 1002, () => joined(webFrame({ first: NONE, payload: '{' }), text('{'))],
   ['a length of 8 MiB and one (fault 20)', 1009, () => webFrame({ announced: 8_388_609n })],
   ['a length of 2 to the 63 (fault 20)', 1009, () => webFrame({ announced: 1n << 63n })],
   ['pieces of more than 8 MiB', 1009, () => pieces(9, 1_000_000)],
@@ -60,16 +62,16 @@ for (const [what, code, bytes, subprotocol] of [
   ['an empty message', 1008, () => text('')],
   ['no JSON', 1008, () => text('GET / HTTP/1.1')],
   ['two frames in one message', 1008, () => text(greeting() + greeting())],
-  ['a frame with its length', 1008, () => text(join(lengthOf(2), Buffer.from('{}')))],
+  ['a frame with its length', 1008, () => text(joined(lengthOf(2), Buffer.from('{}')))],
   ['a hello of more than 256 KiB', 1008, () => text(`${greeting()}${' '.repeat(262_144)}`)],
   ['a hello in an array 200 deep (threat 32)', 1008, () => text(`${'['.repeat(200)}${']'.repeat(200)}`)],
-  ['100,000 empty pieces (threat 33)', 1008, () => pieces(100_000, 0)],
+  ['a million empty pieces (threat 33)', 1008, () => pieces(1_000_000, 0)],
   [
     '10,000 pings at once',
     1008,
-    () => join(...Array.from({ length: 10_000 }, () => webFrame({ opcode: 9 }))),
+    () => joined(...Array.from({ length: 10_000 }, () => webFrame({ opcode: 9 }))),
   ],
-  ['a close in the middle of a message', 1000, () => join(webFrame({ first: NONE, payload: '{' }), CLOSE)],
+  ['a close in the middle of a message', 1000, () => joined(webFrame({ first: NONE, payload: '{' }), CLOSE)],
 ] as const)
   test(`${what} closes that WebSocket alone, with ${code}`, async () => {
     const raw = await upgraded(subprotocol)
@@ -84,7 +86,7 @@ const CLOSE = webFrame({ opcode: 8, payload: Buffer.from('03e8', 'hex') })
 
 function pieces(count: number, size: number): Buffer {
   const piece = (opcode: number) => webFrame({ opcode, first: NONE, payload: Buffer.alloc(size, 'x') })
-  return join(piece(1), ...Array.from({ length: count }, () => piece(0)))
+  return joined(piece(1), Buffer.alloc(count * piece(0).length, piece(0)))
 }
 
 for (const [what, end] of [
@@ -99,6 +101,30 @@ for (const [what, end] of [
     await assertOthersAreServed()
   })
 
+test('a reset in the middle of a frame ends the session, and its evaluation goes on to a result that is kept (fault 16)', async () => {
+  const expr = [
+    'import os, time',
+    'open("ran", "a").write("x")',
+    'print("on", flush=True)',
+    'while not os.path.exists("go"): time.sleep(0.01)',
+    '"kept"',
+  ].join('\n')
+  const params = { tool: 'eval_expr', args: { expr }, call: 'web-fault-16', follow: true }
+  const raw = await upgraded()
+  await using client = await rig.connect()
+  raw.socket.write(
+    joined(text(greeting()), text(JSON.stringify({ type: 'call', id: 1, method: 'call', params }))),
+  )
+  await until(() => raw.received.includes('"text":"on'), 'it to run')
+  raw.socket.write(text('x'.repeat(100)).subarray(0, 40))
+  raw.socket.resetAndDestroy()
+  await until(async () => (await client.request('status', {})).clients === 1, 'the session to end')
+  writeFileSync(join(rig.project, 'go'), '')
+  const envelope = await client.call({ tool: 'eval_expr', args: { expr }, call: 'web-fault-16' })
+  assert.match(JSON.stringify(envelope), /"value_repr":"'kept'"/)
+  assert.is(readFileSync(join(rig.project, 'ran'), 'utf8'), 'x')
+})
+
 test('a hello in pieces, byte by byte, and in one write with the calls behind it, means the same (fault 17) (fault 18)', async () => {
   const ask = JSON.stringify({ type: 'call', id: 1, method: 'approvals', params: {} })
   const half = greeting().length >> 1
@@ -108,7 +134,7 @@ test('a hello in pieces, byte by byte, and in one write with the calls behind it
     webFrame({ opcode: 0, payload: greeting().slice(half) }),
     text(ask),
   ]
-  for (const slices of [[join(...parts)], [...join(...parts)].map(byte => Uint8Array.of(byte))]) {
+  for (const slices of [[joined(...parts)], [...joined(...parts)].map(byte => Uint8Array.of(byte))]) {
     const raw = await upgraded()
     for (const slice of slices) raw.socket.write(slice)
     await until(() => raw.received.includes('"type":"return"'), 'the answer')

@@ -4,6 +4,7 @@ import { connect, createServer, type Socket } from 'node:net'
 import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream'
 import type { Browser } from 'playwright-core'
+import { ROUTES } from '../../src/front/web.ts'
 import { addressOf, letIn, openBrowser, openPage, seated, shows } from '../support/browser.ts'
 import { assert, suite } from '../support/harness.ts'
 import { hello } from '../support/raw-client.ts'
@@ -65,7 +66,7 @@ test('a token works once; a foreign origin and a rebound host are refused, and d
 
 test('the files of the page come without a token, under a strict policy; nothing else does, and to no other host', async () => {
   const { port } = webOf(rig)
-  for (const path of ['/page', '/page.js', '/page.css']) {
+  for (const path of Object.keys(ROUTES).filter(one => ROUTES[one] !== 'sockets')) {
     const answer = await fetch(`http://127.0.0.1:${port}${path}`)
     assert.is(answer.status, 200)
     const policy = answer.headers.get('content-security-policy') ?? ''

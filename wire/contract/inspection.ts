@@ -58,7 +58,10 @@ export type InspectQuery = Of<typeof inspectQuery>
 
 export const sample = z.object({
   items: texts,
-  /** Of each item the `expr` that leads to it, read as that of the query; null where only running code could. */
+  /**
+   * Of each item the `expr` that leads to it, read as that of the query; null where only running code could, or where it
+   * is a plain value that its text tells whole, and no path spells it.
+   */
   exprs: z.array(orNull(text)).exactOptional(),
   shown: count,
   total: orNull(count),

@@ -7,7 +7,7 @@ the class stores. Where code would decide, it names that code and goes no furthe
 import datetime
 import sys
 import types
-from collections import namedtuple
+from collections import deque, namedtuple
 from enum import Enum, EnumMeta
 from types import (
     BuiltinFunctionType,
@@ -271,6 +271,7 @@ _FIELD_GETSETS = (
     (GeneratorType, None),
     (CoroutineType, None),
     (property, ("__doc__",)),
+    (deque, ("maxlen",)),
     (memoryview, ("format", "itemsize", "nbytes", "ndim", "readonly", "shape", "strides")),
     (own_class(datetime.date), None),
     (datetime.time, None),

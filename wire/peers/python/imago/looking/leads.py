@@ -4,11 +4,22 @@ import keyword
 import sys
 from types import ModuleType
 
+from imago.looking.adapters.adapter import Part, Said
 from imago.looking.attributes import Attribute
-from imago.looking.contents import DictItems
 from imago.looking.display import is_worth_a_handle
 from imago.looking.expression import parse
-from imago.looking.fields import ABSENT, class_entries, class_lookup, cut, entries, inherits, instance_dict, is_class, mro
+from imago.looking.fields import (
+    ABSENT,
+    class_entries,
+    class_lookup,
+    cut,
+    entries,
+    exactly,
+    inherits,
+    instance_dict,
+    is_class,
+    mro,
+)
 from imago.looking.limits import MEMBER_NAME_MAX_CHARS
 from imago.looking.outcomes import Unresolved
 from imago.looking.resolution import is_comparable, stepped
@@ -27,8 +38,8 @@ class Leads:
         self.names = {}
         self._value = Attribute(value)
         self._handles = handles
-        # The program stores no object that an adapter, or a view of a dict's items, makes for a look.
-        self._is_stored = adapted is None and type(value) is not DictItems
+        # The program stores no object that an adapter makes for a look.
+        self._is_stored = adapted is None
         self._sure = {} if is_class(value) else _only_stored(value)
         self._base = base = expr.strip()
         # Where the top level has no such name, that of a loaded module goes before an attribute of a module.
@@ -46,9 +57,19 @@ class Leads:
                 way = self._spelled(held, ("attribute", "__dict__"), ("item", name)) or self._handle(held)
             self.names[shown] = way
 
-    def item(self, key, held):
-        """The expression for an item, by its index or its key; or `None`."""
-        return self._spelled(held, ("item", key)) or self._handle(held)
+    def items(self, pairs, taken_again):
+        """The expression or the handle for each of the items, by its index or its key; or `None`.
+
+        `taken_again` reads them once more. What is made for a look is another object then, and is given no handle.
+        """
+        ways = [self._spelled(held, ("item", key)) for key, held in pairs]
+        left = {at: held for at, (_, held) in enumerate(pairs) if ways[at] is None and _may_be_kept(held)}
+        again = [held for _, held in taken_again()] if left else []
+        stored = {id(held) for held in again}
+        for at, held in left.items():
+            if id(held) in stored:
+                ways[at] = self._handles.keep_value(held)
+        return ways
 
     def _spelled(self, held, *steps):
         here, (what, at) = self._value, steps[-1]
@@ -73,6 +94,11 @@ class Leads:
     def _handle(self, held):
         worth = self._is_stored and is_worth_a_handle(held)
         return self._handles.keep_value(held) if worth else None
+
+
+def _may_be_kept(held):
+    """Whether it may be an object of the program that is worth a handle, rather than a text or a part of an adapter."""
+    return not exactly(held, (Part, Said)) and is_worth_a_handle(held)
 
 
 def _goes_on(expr):

@@ -103,9 +103,13 @@ def sample_section(value, adapted, handles, leads):
         return None
     total = storage.length(value)
     items = storage.take(value, 0, SAMPLE_MAX_ITEMS)
+
+    def keyed(taken):
+        return taken if storage.shape == "mapping" else list(enumerate(taken))
+
     section = {
         "items": _item_texts(items, storage),
-        "exprs": [leads.item(*pair) for pair in (items if storage.shape == "mapping" else enumerate(items))],
+        "exprs": leads.items(keyed(items), lambda: keyed(storage.take(value, 0, SAMPLE_MAX_ITEMS))),
         "shown": len(items),
         "total": countable(total),
         "truncated": total > len(items),
