@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
   at,
@@ -54,14 +54,14 @@ test('a hunk is taken and one refused with a reason, and the file is read again'
   await emacs.shows('-line3 = 3\n+line3 = 33')
   emacs.type('ny')
   await emacs.shows('━ hunk 2 of 2 · orders.py:31 · undecided')
-  await emacs.shows(': odd · ✓ taken')
+  await emacs.shows(': odd · ✓ take')
   emacs.type('r')
   await emacs.replies('keep it\r')
   await emacs.shows('What will be applied: 1 of 2')
   await emacs.heads(/^y sends what is shown below · u goes back/)
   emacs.type('u')
-  await emacs.shows(': odd · ✓ taken')
-  await emacs.shows('hunk 2 of 2 · orders.py:31 · ✗ refused: keep it')
+  await emacs.shows(': odd · ✓ take')
+  await emacs.shows('hunk 2 of 2 · orders.py:31 · ✗ refuse: keep it')
   emacs.type('u')
   await emacs.shows('hunk 2 of 2 · orders.py:31 · undecided')
   emacs.type('r')
@@ -70,13 +70,13 @@ test('a hunk is taken and one refused with a reason, and the file is read again'
   emacs.type('q')
   await emacs.until('(equal (buffer-name) "orders.py")')
   emacs.command('imago-plans')
-  await emacs.shows('hunk 2 of 2 · orders.py:31 · ✗ refused: keep it')
+  await emacs.shows('hunk 2 of 2 · orders.py:31 · ✗ refuse: keep it')
   emacs.type('y')
   assert.match(JSON.stringify(await answer), /hunk 2.*keep it|keep it/)
   assert.is(scene.file(), ORDERS.replace('line3 = 3\n', 'line3 = 33\n'))
   await emacs.shows('It ended: ok.')
-  await emacs.heads(/^What was chosen here is done, as shown below/)
-  await emacs.shows(': odd · ✓ taken\n')
+  await emacs.heads(/^This plan waits no more; below is what was chosen in this Emacs/)
+  await emacs.shows(': odd · ✓ take\n')
   await emacs.signed(0)
   await emacs.until(
     '(with-current-buffer "orders.py" (save-excursion (goto-char 1) (search-forward "line3 = 33" nil t)))',
@@ -100,11 +100,11 @@ test('the sign goes when somebody else answers, and the plan that is shown says 
   })
   await emacs.opens()
   emacs.type('ny')
-  await emacs.shows('· ✓ taken')
+  await emacs.shows('· ✓ take')
   over.abort()
   await answer.catch(() => {})
   await emacs.shows('● ')
-  await emacs.shows('· chosen here: take\n')
+  await emacs.shows('· ✓ take\n')
   await emacs.signed(0)
 })
 
@@ -298,7 +298,7 @@ test('the change is taken back by a plan of its own', async () => {
   await emacs.echoes('imago: took back plan-')
   assert.not.match(await emacs.text('(current-message)'), /to have it again/)
   emacs.command('imago-undo')
-  await emacs.echoes('No change can be taken back')
+  await emacs.echoes('There is no change to take back.')
 })
 
 /** The line that point is in. */
@@ -323,7 +323,7 @@ test('an edit goes on to the next undecided hunk, and y at an edited hunk keeps 
   await until(async () => /^━ hunk 2 of 3 .* undecided$/.test(await line()), 'hunk 2')
   emacs.type('py')
   await emacs.echoes('imago: your text is kept; u or r at it drops it')
-  await emacs.shows('━ hunk 1 of 3 · orders.py:21 · ✎ edited\n-line20 = 20\n+line20 = 20 # mine')
+  await emacs.shows('━ hunk 1 of 3 · orders.py:21 · ✎ edit\n-line20 = 20\n+line20 = 20 # mine')
   assert.match(await line(), /^━ hunk 2 of 3/)
   emacs.type('pu')
   await emacs.shows('━ hunk 1 of 3 · orders.py:21 · undecided\n@@')
@@ -332,18 +332,18 @@ test('an edit goes on to the next undecided hunk, and y at an edited hunk keeps 
   await until(async () => /^━ hunk 2 of 3/.test(await line()), 'hunk 2')
   emacs.type('pr')
   await emacs.replies('\r')
-  await emacs.shows('━ hunk 1 of 3 · orders.py:21 · ✗ refused\n@@')
+  await emacs.shows('━ hunk 1 of 3 · orders.py:21 · ✗ refuse\n@@')
   assert.match(await line(), /^━ hunk 2 of 3/)
   await edits('line25 = 25 # mine')
   await until(async () => /^━ hunk 3 of 3/.test(await line()), 'hunk 3')
   emacs.type('y')
-  await emacs.shows('━ hunk 2 of 3 · orders.py:26 · ✎ edited\n-line25 = 25\n+line25 = 25 # mine')
+  await emacs.shows('━ hunk 2 of 3 · orders.py:26 · ✎ edit\n-line25 = 25\n+line25 = 25 # mine')
   await emacs.sends()
   await answer
   assert.match(scene.file(), /^line25 = 25 # mine$/m)
   assert.match(scene.file(), /^line20 = 20$/m)
-  await emacs.shows('orders.py:26 · ✎ edited\n')
-  await emacs.shows('orders.py:31 · ✓ taken\n')
+  await emacs.shows('orders.py:26 · ✎ edit\n')
+  await emacs.shows('orders.py:31 · ✓ take\n')
 })
 
 test('unsaved text is said first and saved by a key, and what a plan has as Emacs Lisp never runs', async () => {
@@ -360,7 +360,7 @@ test('unsaved text is said first and saved by a key, and what a plan has as Emac
   await emacs.heads(/^y take/)
   emacs.type('nr')
   await emacs.replies('\r')
-  await emacs.shows('✗ refused')
+  await emacs.shows('✗ refuse')
   await emacs.sends()
   assert.match(JSON.stringify(await answer), /denied|stale/)
   assert.is(await emacs.eval('imago-test-ran'), 'nil')
@@ -392,7 +392,7 @@ test('a hunk is edited, and what was written is there once its end was on the sc
     '(progn (erase-buffer) (insert "line9 = 9 # nine\\n" (make-string 50 ?\\n) "last = 1\\n") t)',
   )
   emacs.type('\u0003\u0003')
-  await emacs.shows('✎ edited')
+  await emacs.shows('✎ edit')
   await emacs.shows('+line9 = 9 # nine')
   await emacs.sends()
   await emacs.echoes('imago: there is more below: once more at its end')
@@ -482,6 +482,70 @@ test('errors of a program that has ended are listed, and shown with the values o
   await emacs.until(
     `(with-current-buffer "*imago error*" (save-excursion (goto-char 1) (search-forward "coins = {'blue': 1}" nil t)))`,
   )
+})
+
+/** What `read_buffer` answers of a file of the project. */
+async function buffer(path: string) {
+  const { result } = await scene.client.call({ tool: 'read_buffer', args: { path } })
+  return result as { readonly editor: string | null; readonly unsaved: boolean; readonly text: string }
+}
+
+test('text that is not saved is read as it is typed, reverted and narrowed, until its buffer is killed', async () => {
+  await emacs.visit('orders.py')
+  const open = async (isUnsaved: boolean, has: string) => {
+    await until(async () => {
+      const { editor, unsaved, text } = await buffer('orders.py')
+      return editor === 'imago lsp in Emacs' && unsaved === isUnsaved && text.startsWith(has)
+    }, has)
+  }
+  await emacs.eval('(progn (goto-char 1) t)')
+  emacs.type('typed = "x"\r')
+  await open(true, 'typed = "x"\nline0')
+  // A raw byte is nothing that JSON can hold, and half a character neither.
+  await emacs.eval('(progn (goto-char 1) (insert "é😀" #x3fff80 #xd800) (narrow-to-region 1 2) t)')
+  await open(true, 'é😀\ufffd\ufffdtyped')
+  await emacs.eval('(progn (widen) (revert-buffer t t) t)')
+  await open(false, scene.file().slice(0, 20))
+  await emacs.eval('(progn (goto-char 1) (insert "late = 1\\n") (python-mode) t)')
+  await open(true, 'late = 1\n')
+  await emacs.eval('(progn (set-buffer-modified-p nil) (kill-buffer) t)')
+  await until(async () => (await buffer('orders.py')).editor === null, 'the file alone')
+})
+
+test('an `imago lsp` that is started again after its end has the texts that are open', async () => {
+  await emacs.visit('orders.py')
+  await emacs.eval('(progn (goto-char 1) (insert "again = 1\\n") t)')
+  await until(async () => (await buffer('orders.py')).unsaved, 'the text')
+  await emacs.eval('(progn (delete-process (jsonrpc--process (imago-project-connection (imago-project)))) t)')
+  await until(async () => (await buffer('orders.py')).editor === null, 'no editor')
+  await emacs.eval('(and (imago-project) t)')
+  await until(async () => (await buffer('orders.py')).text.startsWith('again = 1\n'), 'the text again')
+  await emacs.until(SITS)
+})
+
+test('nothing is told of buffers without a file, of files that are elsewhere, and where imago-mode is off', async () => {
+  const outside = join(scene.rig.folder, 'outside.py')
+  writeFileSync(outside, 'secret = 1\n')
+  symlinkSync(outside, join(scene.rig.project, 'link.py'))
+  await emacs.visit('orders.py')
+  await emacs.eval(`(progn (setq imago-test-told nil)
+    (advice-add 'jsonrpc-notify :before
+      (lambda (_ method params) (push (list method params) imago-test-told))) t)`)
+  const told = () => emacs.text('(json-encode (format "%S" imago-test-told))')
+  await emacs.eval('(progn (find-file "link.py") (goto-char 1) (insert "secret = 2\\n") imago-mode)')
+  await emacs.eval(`(with-current-buffer (generate-new-buffer "none.py")
+    (python-mode) (imago-mode) (insert "secret = 3\\n") t)`)
+  await emacs.eval(`(with-current-buffer (find-file-noselect "tax.py")
+    (imago-mode -1) (goto-char 1) (insert "secret = 4\\n") t)`)
+  await emacs.visit('orders.py')
+  await emacs.eval('(progn (goto-char 1) (insert "here = 1\\n") t)')
+  await until(async () => (await told()).includes('here = 1'), 'the text that is told')
+  const all = await told()
+  assert.match(all, /textDocument\/didClose[^]*tax\.py/)
+  assert.not.match(all, /secret|link\.py|outside\.py/)
+  await emacs.eval(`(progn (advice-remove 'jsonrpc-notify (lambda (&rest _))) 
+    (with-current-buffer "tax.py" (revert-buffer t t t) (imago-mode)) (kill-buffer "none.py") t)`)
+  await emacs.visit('orders.py')
 })
 
 test('SLIME keeps its keys in a buffer of Lisp, and imago-mode has them elsewhere', async () => {
