@@ -38,8 +38,7 @@
 (pcase-dolist (`(,key . ,command)
                '(("n" . imago-plan-next) ("p" . imago-plan-previous) ("a" . imago-plan-accept)
                  ("y" . imago-plan-accept) ("r" . imago-plan-refuse) ("e" . imago-plan-edit)
-                 ("u" . imago-plan-undo) ("S" . imago-plan-save)
-                 ("\C-c\C-c" . imago-plan-send) ("\r" . imago-plan-visit)))
+                 ("u" . imago-plan-undo) ("S" . imago-plan-save) ("\C-c\C-c" . imago-plan-send)))
   (define-key imago-plan-mode-map key command))
 
 ;;; Drawing and moving
@@ -127,14 +126,6 @@
   (interactive)
   (goto-char (or (previous-single-property-change (point) 'imago-part) (point))))
 
-(defun imago-plan-visit ()
-  "Go to the line of the file that the hunk at point is about."
-  (interactive)
-  (let ((hunk (or (imago-part-hunk (imago-plan--at)) (imago-error "This plan has no hunks"))))
-    (find-file-other-window (imago-file (plist-get hunk :shown) (imago-project)))
-    (goto-char (point-min))
-    (forward-line (1- (plist-get hunk :line)))))
-
 ;;; Deciding
 
 (defun imago-plan--undecided (&optional parts)
@@ -218,7 +209,7 @@
               glyphless-char-display (copy-sequence glyphless-char-display))
   (set-char-table-range glyphless-char-display '(#x200b . #x206f) 'hex-code))
 (define-key imago-plan-edit-mode-map "\C-c\C-c" #'imago-plan-edit-done)
-(define-key imago-plan-edit-mode-map "\C-c\C-k" #'kill-this-buffer)
+(define-key imago-plan-edit-mode-map "\C-c\C-k" #'kill-current-buffer)
 
 (defun imago-plan-edit ()
   "Edit the text of the hunk at point."

@@ -23,7 +23,6 @@
 
 (defcustom imago-sit-at-start t
   "Whether Emacs takes the seat of a project where nobody sits, once it connects.
-It waits for a frame that a person can see.
 Without a seat, here or elsewhere, what needs a person is refused."
   :type 'boolean)
 
@@ -76,17 +75,11 @@ Without a seat, here or elsewhere, what needs a person is refused."
   (pop-to-buffer buffer)
   (discard-input))
 
-(defun imago-file (name project)
-  "Return the path of the file NAME of PROJECT, never of another machine."
-  (let ((path (expand-file-name name (imago-project-root project))))
-    (if (file-remote-p path) (imago-error "%s is not of this machine" path) path)))
-
 ;;; The connection
 
 (declare-function make-instance "eieio")
 (declare-function jsonrpc-async-request "jsonrpc")
 (declare-function jsonrpc-notify "jsonrpc")
-(declare-function imago-xref-backend "imago-program")
 (declare-function imago-plan-open "imago-plan")
 (declare-function project-root "project")
 
@@ -125,14 +118,14 @@ Without a seat, here or elsewhere, what needs a person is refused."
     ;; It takes requests in their order, and need not have answered this one before the next.
     (jsonrpc-async-request (imago-project-connection project) 'initialize
                            `( :processId ,(emacs-pid) :clientInfo (:name "Emacs")
-                              :rootUri nil :capabilities ,(make-hash-table))
+                              :rootUri nil :capabilities ,(make-hash-table)
+                              :initializationOptions
+                              (:sit ,(or (and imago-sit-at-start (not noninteractive))
+                                         :json-false)))
                            :timeout nil)
     (jsonrpc-notify (imago-project-connection project) 'initialized (make-hash-table))
     (imago-ask project "subscribe" '(:topics ["approvals" "errors" "kernels" "seats"]))
     (imago--texts-changed)
-    (when imago-sit-at-start
-      (add-hook 'after-make-frame-functions #'imago--sit-where-seen)
-      (imago--sit-where-seen))
     project))
 
 (defun imago--gone (project)
@@ -235,9 +228,8 @@ Where there is one alone it is that, and without any the error NONE."
   "The texts of files of PROJECT that are open here, as ((URI TICK BUFFER) ...)."
   (cl-loop with root = (file-truename (imago-project-root project))
            for buffer in (buffer-list)
-           for name = (and (buffer-local-value 'imago-mode buffer)
-                           (buffer-local-value 'buffer-file-truename buffer))
-           for file = (and name (expand-file-name name))
+           for name = (and (buffer-local-value 'imago-mode buffer) (buffer-file-name buffer))
+           for file = (and name (file-truename name))
            when (and file (string-prefix-p root file))
            collect (list (concat "file://" (mapconcat #'url-hexify-string (split-string file "/")
                                                       "/"))
@@ -265,36 +257,27 @@ Where there is one alone it is that, and without any the error NONE."
   "The text of this buffer, with U+FFFD for what no JSON can hold."
   (save-restriction
     (widen)
-    (replace-regexp-in-string "[^\x00-\xd7ff\xe000-\x10ffff]" "\ufffd"
-                              (buffer-substring-no-properties (point-min) (point-max)))))
+    (replace-regexp-in-string "[^\x00-\xd7ff\xe000-\x10ffff]" "\ufffd" (buffer-string))))
 
 ;;; The seat and the sign
 
-(defun imago-sit (project &optional done alone)
-  "Take a seat for PROJECT, then call DONE; if ALONE, only where nobody sits."
+(defun imago-sit (project &optional done)
+  "Take a seat for PROJECT, then call DONE."
   (interactive (list (imago-project) (lambda () (imago-say "this Emacs has a seat"))))
   (if (imago-project-seat project) (when done (funcall done))
     (when (imago-project-asked project)
       (imago-say "%s" (plist-get (imago-project-asked project) :shown)))
-    (imago-ask project "sit" (and alone '(:alone t))
+    (imago-ask project "sit" nil
                (lambda (_) (when done (funcall done)))
                (lambda (fault)
                  (setf (imago-project-asked project) nil)
-                 (unless (and alone (equal (plist-get (plist-get fault :data) :code) "seat_taken"))
-                   (imago--fault project fault))
+                 (imago--fault project fault)
                  (imago--changed project)))))
 
 (defun imago-leave ()
   "Leave the seat of this project."
   (interactive)
   (imago-ask (imago-project) "leave" nil (lambda (_) (imago-say "this Emacs has no seat now"))))
-
-(defun imago--sit-where-seen (&rest _)
-  "Take the seats where nobody sits, once a person can see a frame of this Emacs."
-  (when (seq-some (lambda (frame) (not (equal (terminal-name frame) "initial_terminal")))
-                  (frame-list))
-    (remove-hook 'after-make-frame-functions #'imago--sit-where-seen)
-    (dolist (project (mapcar #'cdr imago--projects)) (imago-sit project nil 'alone))))
 
 (defun imago-admit ()
   "Let the others who ask sit in this project too, or not, one after the other."
@@ -340,11 +323,13 @@ Where there is one alone it is that, and without any the error NONE."
   (when imago-mode (run-with-idle-timer 0.1 nil #'imago--begin (current-buffer))))
 
 (defun imago--begin (buffer)
-  "Connect to the project of BUFFER."
-  (when (buffer-live-p buffer)
-    (with-current-buffer buffer
-      (condition-case err (imago-project)
-        (error (imago-say "%s" (error-message-string err)))))))
+  "Connect to the project of BUFFER, once a person can see a frame."
+  (cond ((equal (terminal-name) "initial_terminal")
+         (add-hook 'server-after-make-frame-hook (apply-partially #'imago--begin buffer)))
+        ((buffer-live-p buffer)
+         (with-current-buffer buffer
+           (condition-case err (imago-project)
+             (error (imago-say "%s" (error-message-string err))))))))
 
 (defun imago--turn-on ()
   "Turn `imago-mode' on where it is of use."

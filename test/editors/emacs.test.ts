@@ -305,7 +305,7 @@ test('the change is taken back by a plan of its own', async () => {
 const line = () =>
   emacs.text('(buffer-substring-no-properties (line-beginning-position) (line-end-position))')
 
-test('an edit goes on to the next undecided hunk, and y at an edited hunk keeps it', async () => {
+test('an edit that is given up decides nothing, one goes on to the next undecided hunk, and y keeps it', async () => {
   await emacs.visit('orders.py')
   const answer = scene.propose(at(20, 'line20 = 0\n'), at(25, 'line25 = 0\n'), at(30, 'line30 = 0\n'))
   await emacs.opens()
@@ -317,7 +317,11 @@ test('an edit goes on to the next undecided hunk, and y at an edited hunk keeps 
     await emacs.until('(eq major-mode (quote imago-plan-mode))')
   }
   await emacs.eval('(progn (delete-other-windows) t)')
-  emacs.type('n')
+  emacs.type('ne')
+  await emacs.until('(eq major-mode (quote imago-plan-edit-mode))')
+  emacs.type('\u0003\u000b')
+  await emacs.until('(eq major-mode (quote imago-plan-mode))')
+  await emacs.shows('━ hunk 1 of 3 · orders.py:21 · undecided')
   await edits('line20 = 20 # mine')
   await emacs.shows('+line20 = 20 # mine')
   await until(async () => /^━ hunk 2 of 3 .* undecided$/.test(await line()), 'hunk 2')
@@ -486,8 +490,13 @@ test('errors of a program that has ended are listed, and shown with the values o
 
 /** What `read_buffer` answers of a file of the project. */
 async function buffer(path: string) {
-  const { result } = await scene.client.call({ tool: 'read_buffer', args: { path } })
-  return result as { readonly editor: string | null; readonly unsaved: boolean; readonly text: string }
+  const envelope = await scene.client.call({ tool: 'read_buffer', args: { path } })
+  assert.ok(envelope.ok, JSON.stringify(envelope))
+  return envelope.result as {
+    readonly editor: string | null
+    readonly unsaved: boolean
+    readonly text: string
+  }
 }
 
 test('text that is not saved is read as it is typed, reverted and narrowed, until its buffer is killed', async () => {
@@ -529,8 +538,8 @@ test('nothing is told of buffers without a file, of files that are elsewhere, an
   symlinkSync(outside, join(scene.rig.project, 'link.py'))
   await emacs.visit('orders.py')
   await emacs.eval(`(progn (setq imago-test-told nil)
-    (advice-add 'jsonrpc-notify :before
-      (lambda (_ method params) (push (list method params) imago-test-told))) t)`)
+    (defun imago-test-note (_ method params) (push (list method params) imago-test-told))
+    (advice-add 'jsonrpc-notify :before #'imago-test-note) t)`)
   const told = () => emacs.text('(json-encode (format "%S" imago-test-told))')
   await emacs.eval('(progn (find-file "link.py") (goto-char 1) (insert "secret = 2\\n") imago-mode)')
   await emacs.eval(`(with-current-buffer (generate-new-buffer "none.py")
@@ -541,10 +550,10 @@ test('nothing is told of buffers without a file, of files that are elsewhere, an
   await emacs.eval('(progn (goto-char 1) (insert "here = 1\\n") t)')
   await until(async () => (await told()).includes('here = 1'), 'the text that is told')
   const all = await told()
-  assert.match(all, /textDocument\/didClose[^]*tax\.py/)
+  assert.match(all, /textDocument\/didClose.*tax\.py/s)
   assert.not.match(all, /secret|link\.py|outside\.py/)
-  await emacs.eval(`(progn (advice-remove 'jsonrpc-notify (lambda (&rest _))) 
-    (with-current-buffer "tax.py" (revert-buffer t t t) (imago-mode)) (kill-buffer "none.py") t)`)
+  await emacs.eval(`(progn (advice-remove 'jsonrpc-notify #'imago-test-note) (kill-buffer "none.py")
+    (with-current-buffer "tax.py" (revert-buffer t t t) (imago-mode)) t)`)
   await emacs.visit('orders.py')
 })
 
@@ -571,14 +580,16 @@ test('keys of Python are left to it where the project has no program', async () 
   assert.is(await emacs.eval(keys), '(imago-evaluate-defun imago-evaluate-last)')
 })
 
-test('an Emacs that no person can see asks for no seat, until it has a frame', () => {
+test('an Emacs that no person can see connects to nothing and asks for no seat, until it has a frame', () => {
   const form = `(progn
-    (advice-add 'imago-sit :before (lambda (&rest asked) (princ (nth 2 asked))))
+    (require 'jsonrpc)
+    (advice-add 'jsonrpc-async-request :before
+      (lambda (_ method params &rest _) (princ (list method (plist-get params :initializationOptions)))))
     (find-file "orders.py")
-    (imago-project)
-    (princ "seen ")
-    (cl-letf (((symbol-function 'terminal-name) (lambda (_) "/dev/tty")))
-      (run-hook-with-args 'after-make-frame-functions nil)))`
+    (imago--begin (current-buffer))
+    (princ "unseen ")
+    (cl-letf ((noninteractive nil) ((symbol-function 'terminal-name) (lambda (&rest _) "/dev/tty")))
+      (run-hooks 'server-after-make-frame-hook)))`
   const command = `(setq imago-command '("${process.execPath}" "${MAIN}" "lsp"))`
   const words = ['-Q', '--batch', '-L', EMACS_PLUGIN, '-l', 'imago', '--eval', command, '--eval', form]
   const { stdout } = spawnSync(emacsPaths().emacs, words, {
@@ -587,7 +598,7 @@ test('an Emacs that no person can see asks for no seat, until it has a frame', (
     encoding: 'utf8',
     timeout: 30_000,
   })
-  assert.is(stdout, 'seen alone')
+  assert.match(stdout, /^unseen \(initialize \(:sit t\)\)/)
 })
 
 const FILES = ['imago.el', 'imago-plan.el', 'imago-program.el']
