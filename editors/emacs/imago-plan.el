@@ -209,7 +209,7 @@
               glyphless-char-display (copy-sequence glyphless-char-display))
   (set-char-table-range glyphless-char-display '(#x200b . #x206f) 'hex-code))
 (define-key imago-plan-edit-mode-map "\C-c\C-c" #'imago-plan-edit-done)
-(define-key imago-plan-edit-mode-map "\C-c\C-k" #'kill-current-buffer)
+(define-key imago-plan-edit-mode-map "\C-c\C-k" #'kill-buffer-and-window)
 
 (defun imago-plan-edit ()
   "Edit the text of the hunk at point."
