@@ -14,6 +14,7 @@ import { assert, suite } from '../support/harness.ts'
 import { startProgram } from '../support/program.ts'
 import { MAIN, until } from '../support/rig.ts'
 import { emacsPaths } from '../support/runtimes.ts'
+import { startSwank } from '../support/swank.ts'
 import { openWatch } from '../support/watching.ts'
 
 /** The package in a real Emacs, with a real daemon. */
@@ -566,6 +567,25 @@ test('SLIME keeps its keys in a buffer of Lisp, and imago-mode has them elsewher
   assert.match(await lisp('1'), /^\(slime-compile-defun slime-eval-last-expression/)
   const own = await emacs.eval(`(with-current-buffer "orders.py" ${keys})`)
   assert.is(own, '(imago-evaluate-defun imago-evaluate-last imago-xref-backend)')
+})
+
+test('Lisp is evaluated in an image of SBCL: the definition around point and the form before it, beside Python', async () => {
+  const swank = await startSwank({ home: scene.rig.folder })
+  const attached = await scene.rig.imago(['attach', `swank://${swank.port}`, '--no-secret'])
+  assert.is(attached.code, 0, attached.stderr)
+  await emacs.visit('form.lisp')
+  await emacs.eval(`(progn (slime-mode -1) (erase-buffer)
+    (insert "(defun twice (n)\\n  (* 2 n))\\n\\n(list (twice 4) :seen)") (goto-char 9) t)`)
+  await emacs.until('(imago-takers (imago-project))')
+  emacs.type('\u0003\u0003')
+  await emacs.echoes('twice')
+  await emacs.eval('(progn (goto-char (point-max)) t)')
+  emacs.type('\u0018\u0005')
+  await emacs.echoes('(8 :seen)')
+  await emacs.visit('orders.py')
+  await evaluates('1 + 1')
+  await emacs.echoes('2')
+  swank.kill()
 })
 
 test('keys of Python are left to it where the project has no program', async () => {
