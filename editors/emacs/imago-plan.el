@@ -45,8 +45,11 @@
 
 (defun imago-plan--visiting (&optional fit)
   "The buffers that visit files of this plan, all or those of FIT."
-  (delq nil (mapcar (lambda (file) (find-buffer-visiting (plist-get file :path) fit))
-                    (plist-get imago-plan--plan :files))))
+  (cl-loop with names = (mapcar (lambda (file) (abbreviate-file-name (plist-get file :path)))
+                                (plist-get imago-plan--plan :files))
+           for buffer in (buffer-list)
+           when (and (member (buffer-local-value 'buffer-file-truename buffer) names)
+                     (funcall (or fit #'identity) buffer)) collect buffer))
 
 (defun imago-plan--keys ()
   "The header line: the files with unsaved text, and the keys of this stage."

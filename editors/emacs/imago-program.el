@@ -98,9 +98,7 @@
 (defun imago-inspect (expr &optional past)
   "Look at EXPR without running anything; PAST is what was looked at before."
   (interactive
-   ;; A keyword has no value.
-   (let ((name (unless (eq (get-text-property (point) 'face) 'font-lock-keyword-face)
-                 (thing-at-point 'symbol t))))
+   (let ((name (thing-at-point 'symbol t)))
      (list (read-string (format-prompt "Look at" name) nil nil name))))
   (let* ((of (and imago-value--kernel (list :kernel imago-value--kernel)))
          (envelope (imago-program--look "inspect" `(:expr ,expr ,@of) (imago-language))))
