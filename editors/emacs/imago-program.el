@@ -190,7 +190,7 @@
        (match-string-no-properties 0)))
 
 (cl-defmethod xref-backend-identifier-completion-table ((_ (eql 'imago)))
-  "None: `imago lsp' completes."
+  "None: a program has too many names."
   nil)
 
 (cl-defmethod xref-backend-definitions ((_ (eql 'imago)) name)

@@ -500,7 +500,7 @@ async function buffer(path: string) {
   }
 }
 
-test('text that is not saved is read as it is typed, reverted and narrowed, until its buffer is killed', async () => {
+test('text that is not saved is read as it is typed, reverted, narrowed and named, until its buffer is killed', async () => {
   await emacs.visit('orders.py')
   const open = async (isUnsaved: boolean, has: string) => {
     await until(async () => {
@@ -518,8 +518,12 @@ test('text that is not saved is read as it is typed, reverted and narrowed, unti
   await open(false, scene.file().slice(0, 20))
   await emacs.eval('(progn (goto-char 1) (insert "late = 1\\n") (python-mode) t)')
   await open(true, 'late = 1\n')
+  await emacs.eval('(progn (set-visited-file-name "named.py" t) t)')
+  const named = () => scene.client.call({ tool: 'read_buffer', args: { path: 'named.py' } })
+  await until(async () => (await named()).ok, 'the text under its new name')
+  assert.is((await buffer('orders.py')).editor, null)
   await emacs.eval('(progn (set-buffer-modified-p nil) (kill-buffer) t)')
-  await until(async () => (await buffer('orders.py')).editor === null, 'the file alone')
+  await until(async () => !(await named()).ok, 'no text, for there is no such file')
 })
 
 test('an `imago lsp` that is started again after its end has the texts that are open', async () => {
