@@ -17,8 +17,6 @@
 (defvar-local imago-plan--plan nil "The plan that is shown, as `imago/plan' tells it.")
 (defvar-local imago-plan--parts nil "Its parts, in order.")
 (defvar-local imago-plan--stage nil "One of choose, confirm, sent, over.")
-(defvar-local imago-plan--taken nil "Whether the answer of this Emacs was taken.")
-(defvar-local imago-plan--row nil "Its row, once it has ended.")
 (defvar-local imago-plan--news nil "What is to be said above all else.")
 
 (defconst imago-plan--faces
@@ -40,29 +38,25 @@
 (pcase-dolist (`(,key . ,command)
                '(("n" . imago-plan-next) ("p" . imago-plan-previous) ("a" . imago-plan-accept)
                  ("y" . imago-plan-accept) ("r" . imago-plan-refuse) ("e" . imago-plan-edit)
-                 ("u" . imago-plan-undo) ("S" . imago-plan-save)
-                 ("\C-c\C-c" . imago-plan-send) ("\r" . imago-plan-visit)))
+                 ("u" . imago-plan-undo) ("S" . imago-plan-save) ("\C-c\C-c" . imago-plan-send)))
   (define-key imago-plan-mode-map key command))
 
 ;;; Drawing and moving
 
-(defun imago-plan--visiting (&optional unsaved)
-  "The buffers that visit files of this plan; with UNSAVED, those with such text."
-  (cl-loop with paths = (mapcar (lambda (file) (plist-get file :path))
+(defun imago-plan--visiting (&optional fit)
+  "The buffers that visit files of this plan, all or those of FIT."
+  (cl-loop with names = (mapcar (lambda (file) (abbreviate-file-name (plist-get file :path)))
                                 (plist-get imago-plan--plan :files))
            for buffer in (buffer-list)
-           for name = (buffer-local-value 'buffer-file-truename buffer)
-           when (and name (member (expand-file-name name) paths)
-                     (or (not unsaved) (buffer-modified-p buffer)))
-           collect buffer))
+           when (and (member (buffer-local-value 'buffer-file-truename buffer) names)
+                     (funcall (or fit #'identity) buffer)) collect buffer))
 
 (defun imago-plan--keys ()
   "The header line: the files with unsaved text, and the keys of this stage."
-  (let ((unsaved (mapconcat #'buffer-name (imago-plan--visiting 'unsaved) ", ")))
+  (let ((unsaved (mapconcat #'buffer-name (imago-plan--visiting #'buffer-modified-p) ", ")))
     (pcase imago-plan--stage
       ('sent "The answer is on its way · q leaves")
-      ('over (if (imago-plan--done) "What was chosen here is done, as shown below · q leaves"
-               "This plan waits no more; the choices below are those of this Emacs · q leaves"))
+      ('over "This plan waits no more; below is what was chosen in this Emacs · q leaves")
       (stage
        (concat
         (unless (string-empty-p unsaved)
@@ -74,16 +68,12 @@
               (t "y take · r refuse")))))))
 
 (defun imago-plan--head (part)
-  "The line above PART, with its decision."
-  (let* ((choice (imago-part-choice part)) (reason (plist-get choice :reason))
-         (says (or (memq imago-plan--stage '(choose confirm)) (imago-plan--done))))
+  "The line above PART, with what was chosen for it."
+  (let* ((choice (imago-part-choice part)) (reason (plist-get choice :reason)))
     (imago-line
-     (concat "━ " (or (plist-get (imago-part-hunk part) :head) "the whole plan")
-             (if says " · " " · chosen here: ")
-             (nth (if says 1 2)
-                  (assoc (plist-get choice :decision)
-                         '(("accept" "✓ taken" "take") ("refuse" "✗ refused" "refuse")
-                           ("edit" "✎ edited" "edit") (nil "undecided" "nothing"))))
+     (concat "━ " (or (plist-get (imago-part-hunk part) :head) "the whole plan") " · "
+             (pcase (plist-get choice :decision)
+               ("accept" "✓ take") ("refuse" "✗ refuse") ("edit" "✎ edit") (_ "undecided"))
              (and reason ": ") reason))))
 
 (defun imago-plan--refused (part)
@@ -138,14 +128,6 @@
   "Go to the previous hunk."
   (interactive)
   (goto-char (or (previous-single-property-change (point) 'imago-part) (point))))
-
-(defun imago-plan-visit ()
-  "Go to the line of the file that the hunk at point is about."
-  (interactive)
-  (let ((hunk (or (imago-part-hunk (imago-plan--at)) (imago-error "This plan has no hunks"))))
-    (find-file-other-window (imago-file (plist-get hunk :shown) (imago-project)))
-    (goto-char (point-min))
-    (forward-line (1- (plist-get hunk :line)))))
 
 ;;; Deciding
 
@@ -215,7 +197,7 @@
 (defun imago-plan-save ()
   "Save the unsaved text of files of this plan, which is out of date then."
   (interactive)
-  (dolist (buffer (imago-plan--visiting 'unsaved))
+  (dolist (buffer (imago-plan--visiting #'buffer-modified-p))
     (with-current-buffer buffer (save-buffer))
     (imago-say "%s is saved; this plan is out of date: it has to be asked for again" buffer))
   (force-mode-line-update))
@@ -230,7 +212,7 @@
               glyphless-char-display (copy-sequence glyphless-char-display))
   (set-char-table-range glyphless-char-display '(#x200b . #x206f) 'hex-code))
 (define-key imago-plan-edit-mode-map "\C-c\C-c" #'imago-plan-edit-done)
-(define-key imago-plan-edit-mode-map "\C-c\C-k" #'kill-this-buffer)
+(define-key imago-plan-edit-mode-map "\C-c\C-k" #'kill-buffer-and-window)
 
 (defun imago-plan-edit ()
   "Edit the text of the hunk at point."
@@ -285,16 +267,9 @@
   "Note in BUFFER what BECAME of its answer; one not taken can be sent again."
   (when (buffer-live-p buffer)
     (with-current-buffer buffer
-      (setq imago-plan--taken (equal (plist-get became :type) "taken"))
-      (when (and (eq imago-plan--stage 'sent) (not imago-plan--taken))
-        (setq imago-plan--stage 'confirm
-              imago-plan--news (imago-sentence became)))
-      (imago-plan--draw))))
-
-(defun imago-plan--done ()
-  "Whether this plan has ended as it was answered here."
-  (and imago-plan--taken (or (equal (plist-get imago-plan--row :outcome) "denied")
-                             (equal (plist-get (plist-get imago-plan--row :ended) :outcome) "ok"))))
+      (unless (or (not (eq imago-plan--stage 'sent)) (equal (plist-get became :type) "taken"))
+        (setq imago-plan--stage 'confirm imago-plan--news (imago-sentence became))
+        (imago-plan--draw)))))
 
 (defun imago-plan--update (project)
   "Say in the plans of PROJECT what became of them, and read files again."
@@ -306,13 +281,11 @@
                                (imago-project-rows project) nil nil #'equal))
                (why (or (plist-get row :shown) "This plan is not known any more.")))
           (unless (or (plist-get row :waits) (equal why imago-plan--news))
-            (setq imago-plan--stage 'over imago-plan--news why imago-plan--row row)
+            (setq imago-plan--stage 'over imago-plan--news why)
             (imago-plan--draw)
             (dolist (other (imago-plan--visiting))
               (with-current-buffer other
-                (unless (or (buffer-modified-p) (verify-visited-file-modtime)
-                            (not (file-exists-p buffer-file-name)))
-                  (revert-buffer t t t))))))))))
+                (when (funcall buffer-stale-function) (revert-buffer t t t))))))))))
 (add-hook 'imago-changed-hook #'imago-plan--update)
 
 (defun imago-plan-open (project id)
@@ -361,18 +334,11 @@ Go there if the person has asked for it and typed nothing since."
       (imago-plan-open project (plist-get row :id))
       (imago-plan--await project))))
 
-(defun imago-undo (change)
-  "Take CHANGE back by a plan of its own, which is shown."
-  (interactive
-   (cl-flet ((name (row) (plist-get (plist-get row :ended) :undo)))
-     (list (name (imago-choose
-                  "Take back" "No change can be taken back"
-                  (imago-rows (imago-project) "approvals"
-                              (lambda (row)
-                                (and (name row) (not (equal (plist-get row :tool) "undo_change")))))
-                  (lambda (row) (format "%s %s" (name row) (plist-get row :title))))))))
+(defun imago-undo ()
+  "Take the newest change back by a plan of its own, which is shown."
+  (interactive)
   (let ((project (imago-project)))
-    (imago-ask project "call" `( :tool "undo_change" :args (:change ,change) :shown t :follow t)
+    (imago-ask project "call" '(:tool "undo_change" :shown t :follow t)
                (lambda (envelope)
                  (setf (imago-project-keys project) nil)
                  (imago-say "%s" (car (split-string (plist-get envelope :shown) "\n")))))

@@ -98,9 +98,7 @@
 (defun imago-inspect (expr &optional past)
   "Look at EXPR without running anything; PAST is what was looked at before."
   (interactive
-   ;; A keyword has no value.
-   (let ((name (unless (eq (get-text-property (point) 'face) 'font-lock-keyword-face)
-                 (thing-at-point 'symbol t))))
+   (let ((name (thing-at-point 'symbol t)))
      (list (read-string (format-prompt "Look at" name) nil nil name))))
   (let* ((of (and imago-value--kernel (list :kernel imago-value--kernel)))
          (envelope (imago-program--look "inspect" `(:expr ,expr ,@of) (imago-language))))
@@ -160,24 +158,22 @@
 (defun imago-errors--ended ()
   "The errors of the programs of this project that have ended, as rows."
   (let* ((envelope (imago-program--look "get_last_error" '(:whose "gone")))
-         (newest (plist-get envelope :result)))
-    (cl-loop for row in (append (when (plist-get newest :of)
-                                  `((:what ,(car (split-string (plist-get envelope :shown) "\n"))
-                                           ,@(plist-get newest :program) ,@newest)))
-                                (plist-get newest :others) nil)
+         (newest (plist-get envelope :result))
+         (what (car (split-string (plist-get envelope :shown) "\n"))))
+    (cl-loop for row in (cons `(:what ,what ,@(plist-get newest :program) ,@newest)
+                              (append (plist-get newest :others) nil))
              for of = (plist-get row :of)
-             collect `( :shown ,(format "%s (%s, process %d, ended, %s)" (plist-get row :what)
-                                        (plist-get of :name) (plist-get of :pid)
-                                        (plist-get row :at))
-                        ,@row))))
+             when of collect
+             `( :shown ,(format "%s (%s, process %d, ended, %s)" (plist-get row :what)
+                                (plist-get of :name) (plist-get of :pid) (plist-get row :at))
+                ,@row))))
 
 (defun imago-errors ()
   "Show an error of a program, or of one that has ended, with its values then."
   (interactive)
   (let* ((rows (append (imago-rows (imago-project) "errors") (imago-errors--ended)))
          (row (imago-choose "Error" "No error is noted"
-                            (sort rows (lambda (one other)
-                                         (string> (plist-get one :at) (plist-get other :at))))))
+                            (seq-sort-by (lambda (row) (plist-get row :at)) #'string> rows)))
          (of (plist-get row :of)))
     (imago-frames--show "*imago error*" "get_last_error"
                         `( :number ,(plist-get row :number)
@@ -194,7 +190,7 @@
        (match-string-no-properties 0)))
 
 (cl-defmethod xref-backend-identifier-completion-table ((_ (eql 'imago)))
-  "None: `imago lsp' completes."
+  "None: a program has too many names."
   nil)
 
 (cl-defmethod xref-backend-definitions ((_ (eql 'imago)) name)
@@ -204,9 +200,10 @@
                                      (imago-language))))
     (cl-loop for symbol across (plist-get (plist-get found :result) :symbols)
              for file = (plist-get symbol :file)
-             when file collect
-             (xref-make name (xref-make-file-location (imago-file file (imago-project))
-                                                      (or (plist-get symbol :line) 1) 0)))))
+             for path = (and file (expand-file-name file (imago--root)))
+             ;; Nobody is taken to another machine.
+             when (and path (not (file-remote-p path))) collect
+             (xref-make name (xref-make-file-location path (or (plist-get symbol :line) 1) 0)))))
 
 (provide 'imago-program)
 ;;; imago-program.el ends here

@@ -21,13 +21,8 @@
   "The program that Emacs speaks to, and its arguments."
   :type '(repeat string))
 
-(defcustom imago-modes '(python-mode python-ts-mode lisp-mode)
-  "Major modes in whose buffers `global-imago-mode' connects."
-  :type '(repeat symbol))
-
 (defcustom imago-sit-at-start t
   "Whether Emacs takes the seat of a project where nobody sits, once it connects.
-It waits for a frame that a person can see.
 Without a seat, here or elsewhere, what needs a person is refused."
   :type 'boolean)
 
@@ -39,6 +34,7 @@ Without a seat, here or elsewhere, what needs a person is refused."
 (cl-defstruct imago-project
   "A project, and the connection to its `imago lsp'."
   root connection
+  texts        ; that it was told of, as `imago--texts' has them
   rows         ; ((TOPIC . KEY) . PLIST), the last to change first
   (waits "")   ; what waits, in words
   seat asked   ; what was told of the seat that it has, and of one that it asked for
@@ -79,17 +75,11 @@ Without a seat, here or elsewhere, what needs a person is refused."
   (pop-to-buffer buffer)
   (discard-input))
 
-(defun imago-file (name project)
-  "Return the path of the file NAME of PROJECT, never of another machine."
-  (let ((path (expand-file-name name (imago-project-root project))))
-    (if (file-remote-p path) (imago-error "%s is not of this machine" path) path)))
-
 ;;; The connection
 
 (declare-function make-instance "eieio")
 (declare-function jsonrpc-async-request "jsonrpc")
 (declare-function jsonrpc-notify "jsonrpc")
-(declare-function imago-xref-backend "imago-program")
 (declare-function imago-plan-open "imago-plan")
 (declare-function project-root "project")
 
@@ -128,13 +118,14 @@ Without a seat, here or elsewhere, what needs a person is refused."
     ;; It takes requests in their order, and need not have answered this one before the next.
     (jsonrpc-async-request (imago-project-connection project) 'initialize
                            `( :processId ,(emacs-pid) :clientInfo (:name "Emacs")
-                              :rootUri nil :capabilities ,(make-hash-table))
+                              :rootUri nil :capabilities ,(make-hash-table)
+                              :initializationOptions
+                              (:sit ,(or (and imago-sit-at-start (not noninteractive))
+                                         :json-false)))
                            :timeout nil)
     (jsonrpc-notify (imago-project-connection project) 'initialized (make-hash-table))
     (imago-ask project "subscribe" '(:topics ["approvals" "errors" "kernels" "seats"]))
-    (when imago-sit-at-start
-      (add-hook 'after-make-frame-functions #'imago--sit-where-seen)
-      (imago--sit-where-seen))
+    (imago--texts-changed)
     project))
 
 (defun imago--gone (project)
@@ -211,44 +202,82 @@ Without a seat, here or elsewhere, what needs a person is refused."
                 (lambda (row) (and (not (member (plist-get row :state) '("ended" "crash_loop")))
                                    (member language (list nil (plist-get row :language))))))))
 
-(defun imago-choose (prompt none rows &optional label)
-  "Ask with PROMPT which of ROWS is meant, each by its LABEL; the first by default.
+(defun imago-choose (prompt none rows)
+  "Ask with PROMPT which of ROWS is meant, the first by default.
 Where there is one alone it is that, and without any the error NONE."
   (let* ((labels (cl-loop for row in rows for at from 1
-                          for text = (if label (funcall label row) (plist-get row :shown))
-                          collect (cons (imago-line (format "%d %s" at text)) row)))
+                          for text = (format "%d %s" at (plist-get row :shown))
+                          collect (cons (imago-line text) row)))
          (first (caar labels)))
     (if (null (cdr labels)) (or (car rows) (imago-error "%s" none))
       (cdr (assoc (completing-read (format-prompt prompt first) labels nil t nil nil first)
                   labels)))))
 
+;;; The texts of buffers
+
+(defvar imago--texts-timer nil "Waits until no text changes any more.")
+
+(defun imago--texts-changed (&rest _)
+  "Tell the texts of buffers once none has changed for half a second."
+  (when imago--texts-timer (cancel-timer imago--texts-timer))
+  (setq imago--texts-timer
+        (run-at-time 0.5 nil (lambda ()
+                               (mapc #'imago--tell-texts (mapcar #'cdr imago--projects))))))
+
+(defun imago--texts (project)
+  "The texts of files of PROJECT that are open here, as ((URI TICK BUFFER) ...)."
+  (cl-loop with root = (file-truename (imago-project-root project))
+           for buffer in (buffer-list)
+           for name = (and (buffer-local-value 'imago-mode buffer) (buffer-file-name buffer))
+           for file = (and name (file-truename name))
+           when (and file (string-prefix-p root file))
+           collect (list (concat "file://" (mapconcat #'url-hexify-string (split-string file "/")
+                                                      "/"))
+                         (buffer-chars-modified-tick buffer) buffer)))
+
+(defun imago--tell-texts (project)
+  "Tell PROJECT which of its texts are open no more, are open now, or have changed."
+  (let ((before (imago-project-texts project)) (now (imago--texts project)))
+    (setf (imago-project-texts project) now)
+    (cl-flet ((tell (event document &rest params)
+                (jsonrpc-notify (imago-project-connection project) event
+                                `(:textDocument ,document ,@params))))
+      (pcase-dolist (`(,uri . ,_) before)
+        (unless (assoc uri now) (tell 'textDocument/didClose `(:uri ,uri))))
+      (pcase-dolist (`(,uri ,tick ,buffer) (cl-set-difference now before :test #'equal))
+        (with-current-buffer buffer
+          (let ((text (imago--text)))
+            (if (assoc uri before)
+                (tell 'textDocument/didChange `(:uri ,uri :version ,tick)
+                      :contentChanges `[(:text ,text)])
+              (tell 'textDocument/didOpen `( :uri ,uri :languageId ,(imago-language)
+                                             :version ,tick :text ,text)))))))))
+
+(defun imago--text ()
+  "The text of this buffer, with U+FFFD for what no JSON can hold."
+  (save-restriction
+    (widen)
+    (replace-regexp-in-string "[^\x00-\xd7ff\xe000-\x10ffff]" "\ufffd" (buffer-string))))
+
 ;;; The seat and the sign
 
-(defun imago-sit (project &optional done alone)
-  "Take a seat for PROJECT, then call DONE; if ALONE, only where nobody sits."
+(defun imago-sit (project &optional done)
+  "Take a seat for PROJECT, then call DONE."
   (interactive (list (imago-project) (lambda () (imago-say "this Emacs has a seat"))))
   (if (imago-project-seat project) (when done (funcall done))
     (when (imago-project-asked project)
       (imago-say "%s" (plist-get (imago-project-asked project) :shown)))
-    (imago-ask project "sit" (and alone '(:alone t))
+    (imago-ask project "sit" nil
                (lambda (_) (when done (funcall done)))
                (lambda (fault)
                  (setf (imago-project-asked project) nil)
-                 (unless (and alone (equal (plist-get (plist-get fault :data) :code) "seat_taken"))
-                   (imago--fault project fault))
+                 (imago--fault project fault)
                  (imago--changed project)))))
 
 (defun imago-leave ()
   "Leave the seat of this project."
   (interactive)
   (imago-ask (imago-project) "leave" nil (lambda (_) (imago-say "this Emacs has no seat now"))))
-
-(defun imago--sit-where-seen (&rest _)
-  "Take the seats where nobody sits, once a person can see a frame of this Emacs."
-  (when (seq-some (lambda (frame) (not (equal (terminal-name frame) "initial_terminal")))
-                  (frame-list))
-    (remove-hook 'after-make-frame-functions #'imago--sit-where-seen)
-    (dolist (project (mapcar #'cdr imago--projects)) (imago-sit project nil 'alone))))
 
 (defun imago-admit ()
   "Let the others who ask sit in this project too, or not, one after the other."
@@ -283,24 +312,32 @@ Where there is one alone it is that, and without any the error NONE."
 (define-minor-mode imago-mode
   "What runs in the program of this buffer, and what waits for an answer."
   :lighter " Imago"
-  (if (not imago-mode) (remove-hook 'xref-backend-functions #'imago-xref-backend t)
-    (add-hook 'xref-backend-functions #'imago-xref-backend nil t)
-    ;; Opening a file does not wait for it.
-    (run-with-idle-timer 0.1 nil (lambda (buffer)
-                                   (when (buffer-live-p buffer)
-                                     (with-current-buffer buffer
-                                       (condition-case err (imago-project)
-                                         (error (imago-say "%s" (error-message-string err)))))))
-                         (current-buffer))))
+  (pcase-dolist (`(,hook . ,function) '((xref-backend-functions . imago-xref-backend)
+                                        (after-change-functions . imago--texts-changed)
+                                        (after-set-visited-file-name-hook . imago--texts-changed)
+                                        (change-major-mode-hook . imago--texts-changed)
+                                        (kill-buffer-hook . imago--texts-changed)))
+    (if imago-mode (add-hook hook function nil t) (remove-hook hook function t)))
+  (imago--texts-changed)
+  ;; Opening a file does not wait for it.
+  (when imago-mode (run-with-idle-timer 0.1 nil #'imago--begin (current-buffer))))
+
+(defun imago--begin (buffer)
+  "Connect to the project of BUFFER, once a person can see a frame."
+  (cond ((equal (terminal-name) "initial_terminal")
+         (add-hook 'server-after-make-frame-hook (apply-partially #'imago--begin buffer)))
+        ((buffer-live-p buffer)
+         (with-current-buffer buffer
+           (condition-case err (imago-project)
+             (error (imago-say "%s" (error-message-string err))))))))
 
 (defun imago--turn-on ()
   "Turn `imago-mode' on where it is of use."
-  (when (and buffer-file-name (not (file-remote-p buffer-file-name))
-             (apply #'derived-mode-p imago-modes))
-    (imago-mode)))
+  (when (and buffer-file-name (not (file-remote-p buffer-file-name))) (imago-mode)))
 
 ;;;###autoload
-(define-globalized-minor-mode global-imago-mode imago-mode imago--turn-on)
+(define-globalized-minor-mode global-imago-mode imago-mode imago--turn-on
+  :predicate '(python-mode python-ts-mode lisp-mode))
 
 (provide 'imago)
 ;;; imago.el ends here

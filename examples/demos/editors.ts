@@ -59,8 +59,8 @@ export async function playEditors(given: string, args: readonly string[]): Promi
     shows(project, ['runs', 'show', 'run-1'], [RegExp(`A person said: ${REASON}`)])
 
     open.emacs = await emacsIn(project, open.neovim)
-    await takesBackInEmacs(open.emacs, { removed: /-.*status=404/, isLast: false })
-    await takesBackInEmacs(open.emacs, { removed: /-.*DISCOUNTS\.get/, isLast: true })
+    await takesBackInEmacs(open.emacs, /-.*status=404/)
+    await takesBackInEmacs(open.emacs, /-.*DISCOUNTS\.get/)
     if (readFileSync(join(project, FILE), 'utf8') !== before) throw new Differs('the file is not as it was')
     out(`\n${FILE} is as it was, to the last byte.\n`)
   } finally {
@@ -203,19 +203,12 @@ const ONE_WINDOW = '\u00181'
 
 const lispList = (words: readonly string[]) => `(${words.map(word => JSON.stringify(word)).join(' ')})`
 
-/** The newest change is offered first, and the last one that is left is taken back without being chosen. */
-async function takesBackInEmacs(
-  emacs: PersonAtScreen,
-  { removed, isLast }: { readonly removed: RegExp; readonly isLast: boolean },
-): Promise<void> {
+/** Takes back the newest change that was not taken back, whose lines are `removed`. */
+async function takesBackInEmacs(emacs: PersonAtScreen, removed: RegExp): Promise<void> {
   out(
     '\n# In Emacs: M-x imago-undo takes back the newest change. That is a plan, too: y, and y to send it.\n',
   )
   emacs.types(`${ALT}ximago-undo\r`)
-  if (!isLast) {
-    await emacs.sees(/Take back/)
-    emacs.types('\r')
-  }
   await emacs.sees(/y take · r refuse/)
   emacs.types(ONE_WINDOW)
   await emacs.sees(removed)

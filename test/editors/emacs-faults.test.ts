@@ -28,7 +28,7 @@ const HEBREW = '\u05e9\u05dc\u05d5\u05dd'
 const IN_EMACS: HostileText = {
   what: 'lines that imitate ours in Emacs',
   text: [
-    '━ hunk 1 of 1 · ✓ taken',
+    '━ hunk 1 of 1 · ✓ take',
     '● The answer was sent.',
     '! ',
     'What will be applied: 0 of 1.',
@@ -293,7 +293,7 @@ test('no code of a plan, a purpose or a reason reaches the terminal of Emacs, an
   assert.ok(seen.some(row => row.startsWith(`+${reversed} `)))
   emacs.type('r')
   await emacs.replies('no \u009b31m\u202e\r')
-  await emacs.shows('✗ refused: no ⟦U+009B⟧31m⟦U+202E⟧')
+  await emacs.shows('✗ refuse: no ⟦U+009B⟧31m⟦U+202E⟧')
   await emacs.rows()
   await emacs.sends()
   await answer

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
   at,
@@ -14,6 +14,7 @@ import { assert, suite } from '../support/harness.ts'
 import { startProgram } from '../support/program.ts'
 import { MAIN, until } from '../support/rig.ts'
 import { emacsPaths } from '../support/runtimes.ts'
+import { startSwank } from '../support/swank.ts'
 import { openWatch } from '../support/watching.ts'
 
 /** The package in a real Emacs, with a real daemon. */
@@ -54,14 +55,14 @@ test('a hunk is taken and one refused with a reason, and the file is read again'
   await emacs.shows('-line3 = 3\n+line3 = 33')
   emacs.type('ny')
   await emacs.shows('━ hunk 2 of 2 · orders.py:31 · undecided')
-  await emacs.shows(': odd · ✓ taken')
+  await emacs.shows(': odd · ✓ take')
   emacs.type('r')
   await emacs.replies('keep it\r')
   await emacs.shows('What will be applied: 1 of 2')
   await emacs.heads(/^y sends what is shown below · u goes back/)
   emacs.type('u')
-  await emacs.shows(': odd · ✓ taken')
-  await emacs.shows('hunk 2 of 2 · orders.py:31 · ✗ refused: keep it')
+  await emacs.shows(': odd · ✓ take')
+  await emacs.shows('hunk 2 of 2 · orders.py:31 · ✗ refuse: keep it')
   emacs.type('u')
   await emacs.shows('hunk 2 of 2 · orders.py:31 · undecided')
   emacs.type('r')
@@ -70,13 +71,13 @@ test('a hunk is taken and one refused with a reason, and the file is read again'
   emacs.type('q')
   await emacs.until('(equal (buffer-name) "orders.py")')
   emacs.command('imago-plans')
-  await emacs.shows('hunk 2 of 2 · orders.py:31 · ✗ refused: keep it')
+  await emacs.shows('hunk 2 of 2 · orders.py:31 · ✗ refuse: keep it')
   emacs.type('y')
   assert.match(JSON.stringify(await answer), /hunk 2.*keep it|keep it/)
   assert.is(scene.file(), ORDERS.replace('line3 = 3\n', 'line3 = 33\n'))
   await emacs.shows('It ended: ok.')
-  await emacs.heads(/^What was chosen here is done, as shown below/)
-  await emacs.shows(': odd · ✓ taken\n')
+  await emacs.heads(/^This plan waits no more; below is what was chosen in this Emacs/)
+  await emacs.shows(': odd · ✓ take\n')
   await emacs.signed(0)
   await emacs.until(
     '(with-current-buffer "orders.py" (save-excursion (goto-char 1) (search-forward "line3 = 33" nil t)))',
@@ -100,11 +101,11 @@ test('the sign goes when somebody else answers, and the plan that is shown says 
   })
   await emacs.opens()
   emacs.type('ny')
-  await emacs.shows('· ✓ taken')
+  await emacs.shows('· ✓ take')
   over.abort()
   await answer.catch(() => {})
   await emacs.shows('● ')
-  await emacs.shows('· chosen here: take\n')
+  await emacs.shows('· ✓ take\n')
   await emacs.signed(0)
 })
 
@@ -230,9 +231,9 @@ test('a part that the text of a value has on a line is shown once, and leads on'
   await emacs.until('(null (search-forward "8888" nil t))')
 })
 
-test('a look that code would have to answer says so, and a keyword is not offered', async () => {
+test('a look that code would have to answer says so, and where no name is, none is offered', async () => {
   await emacs.visit('orders.py')
-  await emacs.eval('(progn (goto-char 1) (insert "import tax\\n") (goto-char 1) (font-lock-ensure) t)')
+  await emacs.eval('(progn (goto-char 1) (insert "\\n") (goto-char 1) t)')
   emacs.command('imago-inspect')
   await emacs.until(
     '(string-match-p "Look at: $" (with-selected-window (minibuffer-window) (buffer-string)))',
@@ -298,14 +299,14 @@ test('the change is taken back by a plan of its own', async () => {
   await emacs.echoes('imago: took back plan-')
   assert.not.match(await emacs.text('(current-message)'), /to have it again/)
   emacs.command('imago-undo')
-  await emacs.echoes('No change can be taken back')
+  await emacs.echoes('There is no change to take back.')
 })
 
 /** The line that point is in. */
 const line = () =>
   emacs.text('(buffer-substring-no-properties (line-beginning-position) (line-end-position))')
 
-test('an edit goes on to the next undecided hunk, and y at an edited hunk keeps it', async () => {
+test('an edit that is given up decides nothing, one goes on to the next undecided hunk, and y keeps it', async () => {
   await emacs.visit('orders.py')
   const answer = scene.propose(at(20, 'line20 = 0\n'), at(25, 'line25 = 0\n'), at(30, 'line30 = 0\n'))
   await emacs.opens()
@@ -317,13 +318,17 @@ test('an edit goes on to the next undecided hunk, and y at an edited hunk keeps 
     await emacs.until('(eq major-mode (quote imago-plan-mode))')
   }
   await emacs.eval('(progn (delete-other-windows) t)')
-  emacs.type('n')
+  emacs.type('ne')
+  await emacs.until('(eq major-mode (quote imago-plan-edit-mode))')
+  emacs.type('\u0003\u000b')
+  await emacs.until('(eq major-mode (quote imago-plan-mode))')
+  await emacs.shows('━ hunk 1 of 3 · orders.py:21 · undecided')
   await edits('line20 = 20 # mine')
   await emacs.shows('+line20 = 20 # mine')
   await until(async () => /^━ hunk 2 of 3 .* undecided$/.test(await line()), 'hunk 2')
   emacs.type('py')
   await emacs.echoes('imago: your text is kept; u or r at it drops it')
-  await emacs.shows('━ hunk 1 of 3 · orders.py:21 · ✎ edited\n-line20 = 20\n+line20 = 20 # mine')
+  await emacs.shows('━ hunk 1 of 3 · orders.py:21 · ✎ edit\n-line20 = 20\n+line20 = 20 # mine')
   assert.match(await line(), /^━ hunk 2 of 3/)
   emacs.type('pu')
   await emacs.shows('━ hunk 1 of 3 · orders.py:21 · undecided\n@@')
@@ -332,18 +337,18 @@ test('an edit goes on to the next undecided hunk, and y at an edited hunk keeps 
   await until(async () => /^━ hunk 2 of 3/.test(await line()), 'hunk 2')
   emacs.type('pr')
   await emacs.replies('\r')
-  await emacs.shows('━ hunk 1 of 3 · orders.py:21 · ✗ refused\n@@')
+  await emacs.shows('━ hunk 1 of 3 · orders.py:21 · ✗ refuse\n@@')
   assert.match(await line(), /^━ hunk 2 of 3/)
   await edits('line25 = 25 # mine')
   await until(async () => /^━ hunk 3 of 3/.test(await line()), 'hunk 3')
   emacs.type('y')
-  await emacs.shows('━ hunk 2 of 3 · orders.py:26 · ✎ edited\n-line25 = 25\n+line25 = 25 # mine')
+  await emacs.shows('━ hunk 2 of 3 · orders.py:26 · ✎ edit\n-line25 = 25\n+line25 = 25 # mine')
   await emacs.sends()
   await answer
   assert.match(scene.file(), /^line25 = 25 # mine$/m)
   assert.match(scene.file(), /^line20 = 20$/m)
-  await emacs.shows('orders.py:26 · ✎ edited\n')
-  await emacs.shows('orders.py:31 · ✓ taken\n')
+  await emacs.shows('orders.py:26 · ✎ edit\n')
+  await emacs.shows('orders.py:31 · ✓ take\n')
 })
 
 test('unsaved text is said first and saved by a key, and what a plan has as Emacs Lisp never runs', async () => {
@@ -360,7 +365,7 @@ test('unsaved text is said first and saved by a key, and what a plan has as Emac
   await emacs.heads(/^y take/)
   emacs.type('nr')
   await emacs.replies('\r')
-  await emacs.shows('✗ refused')
+  await emacs.shows('✗ refuse')
   await emacs.sends()
   assert.match(JSON.stringify(await answer), /denied|stale/)
   assert.is(await emacs.eval('imago-test-ran'), 'nil')
@@ -392,7 +397,7 @@ test('a hunk is edited, and what was written is there once its end was on the sc
     '(progn (erase-buffer) (insert "line9 = 9 # nine\\n" (make-string 50 ?\\n) "last = 1\\n") t)',
   )
   emacs.type('\u0003\u0003')
-  await emacs.shows('✎ edited')
+  await emacs.shows('✎ edit')
   await emacs.shows('+line9 = 9 # nine')
   await emacs.sends()
   await emacs.echoes('imago: there is more below: once more at its end')
@@ -484,6 +489,79 @@ test('errors of a program that has ended are listed, and shown with the values o
   )
 })
 
+/** What `read_buffer` answers of a file of the project. */
+async function buffer(path: string) {
+  const envelope = await scene.client.call({ tool: 'read_buffer', args: { path } })
+  assert.ok(envelope.ok, JSON.stringify(envelope))
+  return envelope.result as {
+    readonly editor: string | null
+    readonly unsaved: boolean
+    readonly text: string
+  }
+}
+
+test('text that is not saved is read as it is typed, reverted, narrowed and named, until its buffer is killed', async () => {
+  await emacs.visit('orders.py')
+  const open = async (isUnsaved: boolean, has: string) => {
+    await until(async () => {
+      const { editor, unsaved, text } = await buffer('orders.py')
+      return editor === 'imago lsp in Emacs' && unsaved === isUnsaved && text.startsWith(has)
+    }, has)
+  }
+  await emacs.eval('(progn (goto-char 1) t)')
+  emacs.type('typed = "x"\r')
+  await open(true, 'typed = "x"\nline0')
+  // A raw byte is nothing that JSON can hold, and half a character neither.
+  await emacs.eval('(progn (goto-char 1) (insert "é😀" #x3fff80 #xd800) (narrow-to-region 1 2) t)')
+  await open(true, 'é😀\ufffd\ufffdtyped')
+  await emacs.eval('(progn (widen) (revert-buffer t t) t)')
+  await open(false, scene.file().slice(0, 20))
+  await emacs.eval('(progn (goto-char 1) (insert "late = 1\\n") (python-mode) t)')
+  await open(true, 'late = 1\n')
+  await emacs.eval('(progn (set-visited-file-name "named.py" t) t)')
+  const named = () => scene.client.call({ tool: 'read_buffer', args: { path: 'named.py' } })
+  await until(async () => (await named()).ok, 'the text under its new name')
+  assert.is((await buffer('orders.py')).editor, null)
+  await emacs.eval('(progn (set-buffer-modified-p nil) (kill-buffer) t)')
+  await until(async () => !(await named()).ok, 'no text, for there is no such file')
+})
+
+test('an `imago lsp` that is started again after its end has the texts that are open', async () => {
+  await emacs.visit('orders.py')
+  await emacs.eval('(progn (goto-char 1) (insert "again = 1\\n") t)')
+  await until(async () => (await buffer('orders.py')).unsaved, 'the text')
+  await emacs.eval('(progn (delete-process (jsonrpc--process (imago-project-connection (imago-project)))) t)')
+  await until(async () => (await buffer('orders.py')).editor === null, 'no editor')
+  await emacs.eval('(and (imago-project) t)')
+  await until(async () => (await buffer('orders.py')).text.startsWith('again = 1\n'), 'the text again')
+  await emacs.until(SITS)
+})
+
+test('nothing is told of buffers without a file, of files that are elsewhere, and where imago-mode is off', async () => {
+  const outside = join(scene.rig.folder, 'outside.py')
+  writeFileSync(outside, 'secret = 1\n')
+  symlinkSync(outside, join(scene.rig.project, 'link.py'))
+  await emacs.visit('orders.py')
+  await emacs.eval(`(progn (setq imago-test-told nil)
+    (defun imago-test-note (_ method params) (push (list method params) imago-test-told))
+    (advice-add 'jsonrpc-notify :before #'imago-test-note) t)`)
+  const told = () => emacs.text('(json-encode (format "%S" imago-test-told))')
+  await emacs.eval('(progn (find-file "link.py") (goto-char 1) (insert "secret = 2\\n") imago-mode)')
+  await emacs.eval(`(with-current-buffer (generate-new-buffer "none.py")
+    (python-mode) (imago-mode) (insert "secret = 3\\n") t)`)
+  await emacs.eval(`(with-current-buffer (find-file-noselect "tax.py")
+    (imago-mode -1) (goto-char 1) (insert "secret = 4\\n") t)`)
+  await emacs.visit('orders.py')
+  await emacs.eval('(progn (goto-char 1) (insert "here = 1\\n") t)')
+  await until(async () => (await told()).includes('here = 1'), 'the text that is told')
+  const all = await told()
+  assert.match(all, /textDocument\/didClose.*tax\.py/s)
+  assert.not.match(all, /secret|link\.py|outside\.py/)
+  await emacs.eval(`(progn (advice-remove 'jsonrpc-notify #'imago-test-note) (kill-buffer "none.py")
+    (with-current-buffer "tax.py" (revert-buffer t t t) (imago-mode)) t)`)
+  await emacs.visit('orders.py')
+})
+
 test('SLIME keeps its keys in a buffer of Lisp, and imago-mode has them elsewhere', async () => {
   const keys = `(list (key-binding (kbd "C-c C-c")) (key-binding (kbd "C-x C-e")) (car xref-backend-functions))`
   const lisp = (mode: string) =>
@@ -493,6 +571,25 @@ test('SLIME keeps its keys in a buffer of Lisp, and imago-mode has them elsewher
   assert.match(await lisp('1'), /^\(slime-compile-defun slime-eval-last-expression/)
   const own = await emacs.eval(`(with-current-buffer "orders.py" ${keys})`)
   assert.is(own, '(imago-evaluate-defun imago-evaluate-last imago-xref-backend)')
+})
+
+test('Lisp is evaluated in an image of SBCL: the definition around point and the form before it, beside Python', async () => {
+  const swank = await startSwank({ home: scene.rig.folder })
+  const attached = await scene.rig.imago(['attach', `swank://${swank.port}`, '--no-secret'])
+  assert.is(attached.code, 0, attached.stderr)
+  await emacs.visit('form.lisp')
+  await emacs.eval(`(progn (slime-mode -1) (erase-buffer)
+    (insert "(defun twice (n)\\n  (* 2 n))\\n\\n(list (twice 4) :seen)") (goto-char 9) t)`)
+  await emacs.until('(imago-takers (imago-project))')
+  emacs.type('\u0003\u0003')
+  await emacs.echoes('twice')
+  await emacs.eval('(progn (goto-char (point-max)) t)')
+  emacs.type('\u0018\u0005')
+  await emacs.echoes('(8 :seen)')
+  await emacs.visit('orders.py')
+  await evaluates('1 + 1')
+  await emacs.echoes('2')
+  swank.kill()
 })
 
 test('keys of Python are left to it where the project has no program', async () => {
@@ -507,14 +604,16 @@ test('keys of Python are left to it where the project has no program', async () 
   assert.is(await emacs.eval(keys), '(imago-evaluate-defun imago-evaluate-last)')
 })
 
-test('an Emacs that no person can see asks for no seat, until it has a frame', () => {
+test('an Emacs that no person can see connects to nothing and asks for no seat, until it has a frame', () => {
   const form = `(progn
-    (advice-add 'imago-sit :before (lambda (&rest asked) (princ (nth 2 asked))))
+    (require 'jsonrpc)
+    (advice-add 'jsonrpc-async-request :before
+      (lambda (_ method params &rest _) (princ (list method (plist-get params :initializationOptions)))))
     (find-file "orders.py")
-    (imago-project)
-    (princ "seen ")
-    (cl-letf (((symbol-function 'terminal-name) (lambda (_) "/dev/tty")))
-      (run-hook-with-args 'after-make-frame-functions nil)))`
+    (imago--begin (current-buffer))
+    (princ "unseen ")
+    (cl-letf ((noninteractive nil) ((symbol-function 'terminal-name) (lambda (&rest _) "/dev/tty")))
+      (run-hooks 'server-after-make-frame-hook)))`
   const command = `(setq imago-command '("${process.execPath}" "${MAIN}" "lsp"))`
   const words = ['-Q', '--batch', '-L', EMACS_PLUGIN, '-l', 'imago', '--eval', command, '--eval', form]
   const { stdout } = spawnSync(emacsPaths().emacs, words, {
@@ -523,7 +622,7 @@ test('an Emacs that no person can see asks for no seat, until it has a frame', (
     encoding: 'utf8',
     timeout: 30_000,
   })
-  assert.is(stdout, 'seen alone')
+  assert.match(stdout, /^unseen \(initialize \(:sit t\)\)/)
 })
 
 const FILES = ['imago.el', 'imago-plan.el', 'imago-program.el']

@@ -41,6 +41,6 @@
                  (insert-file-contents file)
                  (json-parse-buffer :object-type 'plist :null-object nil :false-object :json-false))))
     (with-temp-file file
-      (insert (json-serialize (vconcat (mapcar #'imago-test-drawn plans)))))))
+      (json-insert (vconcat (mapcar #'imago-test-drawn plans))))))
 
 ;;; emacs-plans.el ends here

@@ -41,7 +41,7 @@ export interface EmacsPlugin extends SlimeEmacs {
   echoes(expected: string): Promise<void>
   /** Types this once the minibuffer asks for something. */
   replies(keys: string): Promise<void>
-  /** Looks at this file alone, as it is on the disk; plans that were shown are gone. */
+  /** Looks at this file alone, as it is on the disk, once no plan waits; those that were shown are gone. */
   visit(file: string): Promise<void>
   /** Opens the plan that waits. */
   opens(): Promise<void>
@@ -70,13 +70,6 @@ export async function openEmacsPlugin(rig: Rig, file: string): Promise<EmacsPlug
     },
   })
   const text = () => emacs.text('(buffer-substring-no-properties (point-min) (point-max))')
-  const visit = async (name: string) => {
-    const path = JSON.stringify(join(rig.project, name))
-    // Not `find-file`: it asks where the file has changed.
-    await emacs.eval(`(progn (kill-matching-buffers "^\\\\*imago plan" nil t)
-      (switch-to-buffer (or (get-file-buffer ${path}) (find-file-noselect ${path})))
-      (set-buffer-modified-p nil) (revert-buffer t t) (delete-other-windows) t)`)
-  }
   const types = (name: string) => emacs.type(`\u001bx${name}\r`)
   const shows = (expected: string) =>
     until(async () => (await text()).includes(expected), expected).catch(async (error: Error) => {
@@ -87,6 +80,15 @@ export async function openEmacsPlugin(rig: Rig, file: string): Promise<EmacsPlug
     const sign = () => emacs.text('(substring-no-properties (format-mode-line mode-line-misc-info))')
     const expected = plans === 1 ? /\[imago: 1 plan waits\]/ : /^(?!.*plan)/
     await until(async () => expected.test(await sign()), `${plans} in the mode line`)
+  }
+  const visit = async (name: string) => {
+    // One that has ended would be opened as the next one.
+    await signed(0)
+    const path = JSON.stringify(join(rig.project, name))
+    // Not `find-file`: it asks where the file has changed.
+    await emacs.eval(`(progn (kill-matching-buffers "^\\\\*imago plan" nil t)
+      (switch-to-buffer (or (get-file-buffer ${path}) (find-file-noselect ${path})))
+      (set-buffer-modified-p nil) (revert-buffer t t) (delete-other-windows) t)`)
   }
   await visit(file)
   await emacs.until(SITS)
