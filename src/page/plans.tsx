@@ -120,16 +120,11 @@ function Wanted({ page, wanted, isFirst }: ViewProps & { wanted: SeatWanted; isF
 const wordOf = ({ outcome, ended }: Ended) =>
   `${outcome.replaceAll('_', ' ')}${ended?.taken_back ? ', taken back' : ''}`
 
-/** It takes a change back that takes none back itself. */
-const isUndo = (page: Page, { tool, title }: Ended): boolean =>
-  tool === 'undo_change' &&
-  !page.rows('approvals').some(row => 'ended' in row && title.endsWith(` ${row.id}`) && isUndo(page, row))
-
 function EndedPlan({ page, end }: ViewProps & { end: Ended }) {
-  const { id, why, ended } = end
+  const { id, why, undoes, ended } = end
   const known = plans.get(id)
   const undo = ended?.undo ?? null
-  const verb = isUndo(page, end) ? 'Redo what it took back' : `Undo ${undo}`
+  const verb = undoes?.was_undo === false ? 'Redo what it took back' : `Undo ${undo}`
   useLayoutEffect(() => scrollTo(0, 0), [])
   const said = (
     <>
@@ -278,7 +273,7 @@ function Answering({ page, known, send }: ViewProps & { known: Known; send(answe
     ? [
         ['Approve', 'y', () => isSeen(page, here()) && send({ decision: 'approve' }), true],
         ['Refuse', 'n', () => open('n')],
-        args !== null && plan.tool !== 'undo_change' && ['Edit the arguments', 'e', () => open('e')],
+        args !== null && plan.undoes === undefined && ['Edit the arguments', 'e', () => open('e')],
       ]
     : piece === undefined
       ? [
