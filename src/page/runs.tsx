@@ -1,21 +1,13 @@
-import { useEffect } from 'preact/hooks'
 import type { Methods } from '../front/protocol.ts'
 import { when } from './marks.ts'
 import { Acts, Answered, Code, Lists, type ViewProps } from './parts.tsx'
 
 type Run = Methods['runs']['result']['runs'][number]
 
-/** How often runs are read again, in milliseconds: what a model says changes no row. */
-const AGAIN_MS = 2_000
-
 /** The runs of the agent: what they did, and what they wait for. */
 export function Runs({ page }: ViewProps) {
-  useEffect(() => {
-    const timer = setInterval(() => page.again(), AGAIN_MS)
-    return () => clearInterval(timer)
-  }, [])
   return (
-    <Answered ask={() => page.client.request('runs', {})} of={[page.turn]}>
+    <Answered isPolled ask={() => page.client.request('runs', {})} of={[page.turn]}>
       {({ runs }) => {
         const rows = runs.map(run => ({
           key: run.run,
@@ -43,7 +35,7 @@ function OneRun({ page, run: { run, state, waits_for } }: ViewProps & { run: Run
           !isOver && ['Cancel it', '', cancel],
         ]}
       />
-      <Answered ask={() => page.client.request('run', { run })} of={[page.turn]}>
+      <Answered isPolled ask={() => page.client.request('run', { run })} of={[page.turn]}>
         {({ text }) => <Code text={text} />}
       </Answered>
     </>
