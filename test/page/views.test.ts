@@ -1,8 +1,18 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
-import { leftEnded, openBrowser, opened, openPage, presses, seated, shows } from '../support/browser.ts'
+import {
+  leftEnded,
+  openBrowser,
+  opened,
+  openedNow,
+  openPage,
+  presses,
+  seated,
+  shows,
+} from '../support/browser.ts'
 import { assert, suite } from '../support/harness.ts'
+import { faultsOfLooks } from '../support/page-looks.ts'
 import { type Begun, openRig, until } from '../support/rig.ts'
 import { venvPython } from '../support/runtimes.ts'
 
@@ -283,17 +293,57 @@ test('a run of the agent: what it did, what it waits for; it is cancelled there;
   await page.keyboard.press('q')
 })
 
-test('360 pixels are wide enough for each view', async () => {
+/** Opens all that is folded in what is shown. */
+const unfold = () => page.evaluate(`for (const one of document.querySelectorAll('details')) one.open = true`)
+
+test('in light and in dark, every view and what opens there has contrast enough, and 360 pixels are wide enough', async () => {
   await page.setViewportSize({ width: 360, height: 640 })
-  for (const key of ['1', '2', '3', '4', '5', '6']) {
-    await page.keyboard.press('Escape')
-    await page.keyboard.press(key)
-    await until(
-      async () =>
-        page.evaluate<boolean>(
-          'Math.max(document.documentElement.scrollWidth, document.querySelector("nav").scrollWidth) <= 360',
-        ),
-      `view ${key} to fit`,
-    )
+  const client = await rig.connect()
+  const path = `${'long'.repeat(40)}.py`
+  const edits = [
+    { path: 'shop.py', old_str: 'return n', new_str: `return n # \u202e${'wide'.repeat(90)}` },
+    { path, old_str: '', new_str: '1\n', why: 'b'.repeat(200) },
+  ]
+  const over = new AbortController()
+  const answer = client.call({ tool: 'propose_file_edit', args: { edits }, signal: over.signal })
+  const waits = page.getByRole('region', { name: 'What waits for you' }).getByRole('button')
+  const faults: string[] = []
+  const looked = async (what: string) => {
+    await unfold()
+    await until(async () => (await page.getByText('…', { exact: true }).count()) === 0, 'all answers')
+    faults.push(...(await faultsOfLooks(page)).map(fault => `${what}: ${fault}`))
   }
+  await page.keyboard.press('1')
+  await waits.first().waitFor()
+  await looked('Waits')
+  await waits.first().click()
+  await openedNow(page)
+  await presses(page, 'y', 'n')
+  await looked('a plan, and a field')
+  await page.keyboard.type('no')
+  await page.keyboard.press('Enter')
+  await looked('what is decided')
+  over.abort()
+  await answer.catch(() => {})
+  await page.getByRole('article', { name: 'What came of it' }).waitFor()
+  await looked('a plan that has ended')
+  await presses(page, 'q')
+  await page
+    .getByRole('button', { name: /approved/ })
+    .first()
+    .click()
+  await looked('a plan that was done')
+  await page.keyboard.press('4')
+  await looked('Expression')
+  await page.keyboard.press('Escape')
+  for (const [key, view] of Object.entries({ 2: 'Errors', 3: 'Programs', 5: 'Journal', 6: 'Runs' })) {
+    await page.keyboard.press(key)
+    const rows = page.getByRole('main', { name: view }).getByRole('listitem')
+    await rows.first().waitFor()
+    await looked(view)
+    await rows.getByRole('button').first().click()
+    await page.getByRole('button', { name: 'Back' }).waitFor()
+    await looked(`a row of ${view}`)
+  }
+  assert.equal(faults, [])
 })
