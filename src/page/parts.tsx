@@ -34,7 +34,7 @@ export function Acts({ of, says }: { of: readonly (Act | false)[]; says?: Compon
           onClick={clicked(act)}
           aria-keyshortcuts={key}
         >
-          {label} {key && <kbd>{key}</kbd>}
+          {inLine(label)} {key && <kbd>{key}</kbd>}
         </button>
       ))}
     </div>
@@ -126,19 +126,17 @@ interface AnsweredProps<Result> {
 /** What comes of a question to the daemon. */
 export function Answered<Result>({ ask, of, isPolled = false, children }: AnsweredProps<Result>) {
   const [turn, again] = useState(0)
-  useEffect(() => {
-    const timer = isPolled ? setInterval(() => again(turn => turn + 1), AGAIN_MS) : undefined
-    return () => clearInterval(timer)
-  }, [])
   const [answer, set] = useState<{ result: Result } | { fault: Fault }>()
   useEffect(() => {
     let isMeant = true
+    const timer = isPolled ? setTimeout(() => again(turn + 1), AGAIN_MS) : undefined
     ask().then(
       result => isMeant && set({ result }),
       (fault: Fault) => isMeant && fault.code !== 'lost' && set({ fault }),
     )
     return () => {
       isMeant = false
+      clearTimeout(timer)
     }
   }, [...of, turn])
   if (answer === undefined) return <p class="quiet">…</p>
@@ -255,7 +253,7 @@ export const FrameList = ({ page, frames, kernel, within }: FrameListProps) => (
     {frames.map((frame, at) =>
       'folded' in frame ? (
         <li key={at} class="quiet">
-          {frame.folded} frames of {frame.libraries.join(', ')}
+          {frame.folded} frames of {inLine(frame.libraries.join(', '))}
         </li>
       ) : (
         <li key={at}>

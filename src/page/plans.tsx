@@ -128,7 +128,8 @@ function EndedPlan({ page, end }: ViewProps & { end: Ended }) {
   useLayoutEffect(() => scrollTo(0, 0), [])
   const said = (
     <>
-      {page.news} <b>{wordOf(end)}</b> {why} {ended && `It ended: ${ended.outcome}.`} {ended?.notice}
+      {marked(page.news)} <b>{wordOf(end)}</b> {marked(why)}{' '}
+      {ended && marked(`It ended: ${ended.outcome}. ${ended.notice ?? ''}`)}
     </>
   )
   return (
@@ -218,7 +219,7 @@ function Shown({ page, plan, shown }: ViewProps & { plan: Waiting; shown: Plan }
     <article aria-label="Plan" aria-busy={!isStill}>
       {warnings.map(warning => (
         <p key={warning} class="warning" role="alert">
-          LOOK: {warning}
+          LOOK: {marked(warning)}
         </p>
       ))}
       <details>
@@ -343,7 +344,7 @@ function Answering({ page, known, send }: ViewProps & { known: Known; send(answe
           )
         })}
       </ol>
-      <Acts says={page.news || (field ? FIELD : isAll && ALL)} of={field || known.sent ? [] : acts} />
+      <Acts says={marked(page.news) || (field ? FIELD : isAll && ALL)} of={field || known.sent ? [] : acts} />
     </>
   )
 }
@@ -372,8 +373,8 @@ function Hunk({ piece, look, said, children, come }: HunkProps) {
   return (
     <li class={`hunk ${look}`} aria-current={look === 'here'}>
       <Head class="head" onClick={come}>
-        <b>{pieceName(piece)}</b> {inLine(said)}
-        {hunk.why !== null && <div>{hunk.why}</div>}
+        <b>{inLine(pieceName(piece))}</b> {inLine(said)}
+        {hunk.why !== null && <div>{marked(hunk.why)}</div>}
       </Head>
       {diff}
       {children}

@@ -5,23 +5,21 @@ import { Acts, Answered, Code, Lists, type ViewProps } from './parts.tsx'
 type Run = Methods['runs']['result']['runs'][number]
 
 /** The runs of the agent: what they did, and what they wait for. */
-export function Runs({ page }: ViewProps) {
-  return (
-    <Answered isPolled ask={() => page.client.request('runs', {})} of={[page.turn]}>
-      {({ runs }) => {
-        const rows = runs.map(run => ({
-          key: run.run,
-          lead: `${run.run} ${run.state}`,
-          title: run.waits_for === null ? run.text : `${run.text} — waits for ${run.waits_for}`,
-          more: when(run.at),
-          detail: () => <OneRun page={page} run={run} />,
-        }))
-        const none = 'There is no run. Begin one with: imago ask TEXT'
-        return <Lists page={page} groups={[{ label: 'Runs of the agent', none, rows }]} />
-      }}
-    </Answered>
-  )
-}
+export const Runs = ({ page }: ViewProps) => (
+  <Answered isPolled ask={() => page.client.request('runs', {})} of={[page.turn]}>
+    {({ runs }) => {
+      const rows = runs.map(run => ({
+        key: run.run,
+        lead: `${run.run} ${run.state}`,
+        title: run.waits_for === null ? run.text : `${run.text} — waits for ${run.waits_for}`,
+        more: when(run.at),
+        detail: () => <OneRun page={page} run={run} />,
+      }))
+      const none = 'There is no run. Begin one with: imago ask TEXT'
+      return <Lists page={page} groups={[{ label: 'Runs of the agent', none, rows }]} />
+    }}
+  </Answered>
+)
 
 function OneRun({ page, run: { run, state, waits_for } }: ViewProps & { run: Run }) {
   const isOver = ['done', 'partial', 'cancelled'].includes(state)
