@@ -201,11 +201,12 @@ function Shown({ page, plan, shown }: ViewProps & { plan: Waiting; shown: Plan }
   const kept = plans.get(id)
   const known: Known = kept ?? { plan, shown, decisions: new Decisions(shown.hunks), typed: new Map() }
   plans.set(id, known)
-  // What comes before the difference, where hunks show that.
+  // And what comes before the difference, where hunks show that.
   const outside = shown.hunks.length === 0 ? [] : (shown.body ?? '').split(/^diff --git /m, 1)
+  const evidence = [...notes, ...outside.flatMap(text => text.trim().split('\n'))]
   const script = `imago approve ${id} --code ${shown.code}`
   const called = kernel === null ? tool : `${tool} in ${kernel}`
-  const facts = [called, ...notes, `sha256 ${hash}`, script, ...outside].join('\n')
+  const facts = [called, `sha256 ${hash}`, script, ...evidence].join('\n')
   useLayoutEffect(() => scrollTo(0, 0), [])
   const send = (answer: Answer): undefined => {
     if (!isStill || known.sent !== undefined) return
@@ -224,7 +225,7 @@ function Shown({ page, plan, shown }: ViewProps & { plan: Waiting; shown: Plan }
       ))}
       <details>
         <summary>
-          <b>{inLine(who)}</b> asks{times > 1 && `, ${times} times by now`}. Evidence, notes, hash
+          <b>{inLine(who)}</b> asks{times > 1 && `, ${times} times by now`}. {inLine(evidence[0] ?? '')} More
         </summary>
         <Code text={facts} />
       </details>
