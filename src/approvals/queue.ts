@@ -160,6 +160,8 @@ class ApprovalQueue {
   readonly #ends: (Omit<PlanEnd, 'ago_ms'> & { readonly at: number })[] = []
   /** By change, the one that took it back last. */
   readonly #takenBack = new Map<string, string>()
+  /** Changes that took back one which was no undo itself. */
+  readonly #undos = new Set<string>()
   readonly #notices: { readonly number: number; readonly text: string }[] = []
   /** By caller: the batch that its next plan may belong to. */
   readonly #batches = new Map<string, Batch>()
@@ -224,6 +226,7 @@ class ApprovalQueue {
       warnings: granted === undefined ? plain.warnings : [...plain.warnings, granted.why],
       turn: batch.name,
       grants: patterns.map(({ text }) => text),
+      ...this.#undoing(plan),
       ...this.#repetition(plan, how),
     }
     const { held = false } = how
@@ -252,6 +255,11 @@ class ApprovalQueue {
       if (client !== undefined)
         takeBack = askClient(client, this.#shown(one), said => this.#clientSaid(one, nameOf(client), said))
     })
+  }
+
+  #undoing({ undoes }: Plan): Pick<PlanView, 'undoes'> {
+    if (undoes === null) return {}
+    return { undoes: { change: escapePlanLine(undoes), was_undo: this.#undos.has(undoes) } }
   }
 
   /** How often a person was asked the same, and from when on which rule would end that. */
@@ -419,8 +427,9 @@ class ApprovalQueue {
     if (one.held) this.#since.set(plan, this.#times.now())
     this.#settled.set(id, why)
     forgetOldest(this.#settled, MOST_SETTLED)
-    const { tool, title, root } = preview
-    this.#ends.push({ id, tool, root, title, outcome: outcomeOf(answer), why, at: this.#options.clock.now() })
+    const { tool, title, root, undoes } = preview
+    const said = { id, tool, root, title, ...(undoes && { undoes }), outcome: outcomeOf(answer), why }
+    this.#ends.push({ ...said, at: this.#options.clock.now() })
     if (this.#ends.length > MOST_ENDS) this.#ends.shift()
     batch.waiting--
     if (batch.waiting === 0 && this.#batches.get(caller) === batch) this.#batches.delete(caller)
@@ -447,6 +456,8 @@ class ApprovalQueue {
   tookBack(change: string, by: string): void {
     this.#takenBack.set(change, by)
     forgetOldest(this.#takenBack, MOST_ENDS)
+    if (!this.#undos.has(change)) this.#undos.add(by)
+    forgetOldest(this.#undos, MOST_ENDS)
     this.#changed()
   }
 
@@ -617,9 +628,9 @@ function listed({ code: _, body: __, hunks: ___, args: ____, ...plan }: ShownPla
   return plan
 }
 
-function forgetOldest(map: Map<string, unknown>, most: number): void {
-  const [oldest] = map.keys()
-  if (map.size > most && oldest !== undefined) map.delete(oldest)
+function forgetOldest(known: Map<string, unknown> | Set<string>, most: number): void {
+  const [oldest] = known.keys()
+  if (known.size > most && oldest !== undefined) known.delete(oldest)
 }
 
 /** A seat through an editor or a page is named by the way to its person. */

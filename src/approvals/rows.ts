@@ -4,6 +4,16 @@ import type { Of } from '../../wire/kernel.ts'
 
 const count = z.int().min(0)
 
+const UNDOES = z
+  .strictObject({
+    change: z.string().describe('Its name.'),
+    was_undo: z.boolean().describe('False of a redo, which is a change like others.'),
+  })
+  .exactOptional()
+  .describe(
+    'The `change` that this takes back, and whether that was an undo (`was_undo`), which makes this a redo. Left out of all other plans.',
+  )
+
 /** A plan as anybody may know of it: without what gives a right to answer it, and without its preview. */
 export const WAITING_PLAN = z.strictObject({
   id: z.string(),
@@ -14,6 +24,7 @@ export const WAITING_PLAN = z.strictObject({
   root: z.string(),
   who: z.string(),
   title: z.string(),
+  undoes: UNDOES,
   bytes: count.describe('Of the preview, which may be long.'),
   lines: count,
   warnings: z
@@ -145,6 +156,7 @@ export const PLAN_END = z.strictObject({
   tool: z.string(),
   root: z.string(),
   title: z.string(),
+  undoes: UNDOES,
   outcome: PLAN_OUTCOME,
   why: z.string().describe('A sentence for a person, as seats are told.'),
   ago_ms: z.number(),

@@ -24,7 +24,7 @@ const NAMES = Object.keys(VIEWS) as View[]
 
 function App({ page }: ViewProps) {
   const { waiting, view, state, question } = page
-  const name = page.root.split('/').at(-1) ?? page.root
+  const name = inLine(page.root.split('/').at(-1) ?? page.root)
   useEffect(() => {
     document.title = `${waiting > 0 ? `(${waiting}) ` : ''}${name} · Imago`
   }, [waiting])
@@ -44,7 +44,7 @@ function App({ page }: ViewProps) {
   return (
     <>
       <header>
-        <h1 title={page.root}>{inLine(name)}</h1>
+        <h1 title={inLine(page.root)}>{name}</h1>
         <nav aria-label="Views">
           {NAMES.map((one, at) => (
             <button

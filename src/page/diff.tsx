@@ -1,3 +1,5 @@
+import { marked } from './marks.ts'
+
 /** Lines of one kind that follow each other. */
 interface Block {
   readonly kind: 'ins' | 'del' | 'i' | 'span'
@@ -9,10 +11,10 @@ const KINDS: Readonly<Record<string, Block['kind']>> = { '+': 'ins', '-': 'del',
 /** So many blocks are laid out together, once they are scrolled to. */
 const PART = 100
 
-/** A difference as `git diff` shows it, marked already. Where `isDiff` is false it is code, and its signs mean nothing. */
+/** A difference as `git diff` shows it, with marks. Where `isDiff` is false it is code, and its signs mean nothing. */
 export function Diff({ text, isDiff }: { text: string; isDiff: boolean }) {
   const blocks: Block[] = []
-  const lines = text.replace(/\n$/, '').split('\n')
+  const lines = marked(text).replace(/\n$/, '').split('\n')
   // Only before `@@` are these two lines the names of the file.
   const isName = (at: number) =>
     ['--- ', '+++ ', '@@ '].every((lead, after) => lines[at + after]?.startsWith(lead))

@@ -72,7 +72,7 @@ export function Expression({ page }: ViewProps) {
         <select value={kernel} onChange={({ currentTarget }) => choose(currentTarget.value)}>
           <option value="">the program of the project</option>
           {page.rows('kernels').map(({ name }) => (
-            <option key={name}>{name}</option>
+            <option key={name} value={name} label={inLine(name)} />
           ))}
         </select>
       </label>

@@ -10,7 +10,7 @@ export const marked = (text: string): string =>
   })
 
 /** The same in one line, for a title. */
-export const inLine = (text: string): string => marked(text.replaceAll('\n', ' '))
+export const inLine = (text: string): string => marked(text).replaceAll('\n', ' ')
 
 /** A time as the journal writes it. */
 export const when = (time: string | number): string => new Date(time).toLocaleString('sv')

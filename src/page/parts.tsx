@@ -34,7 +34,7 @@ export function Acts({ of, says }: { of: readonly (Act | false)[]; says?: Compon
           onClick={clicked(act)}
           aria-keyshortcuts={key}
         >
-          {label} {key && <kbd>{key}</kbd>}
+          {inLine(label)} {key && <kbd>{key}</kbd>}
         </button>
       ))}
     </div>
@@ -111,26 +111,34 @@ function Rows({ page, groups }: ViewProps & { groups: readonly ListGroup[] }) {
   )
 }
 
+/** How often what is polled is asked for, in milliseconds. */
+const AGAIN_MS = 2_000
+
 interface AnsweredProps<Result> {
   ask(): Promise<Result>
   /** It is asked again where one of these has changed. What was there stays until the next answer comes. */
   readonly of: readonly unknown[]
+  /** It is asked again every now and then, too, for no row says that it has changed. */
+  readonly isPolled?: boolean
   children(result: Result): ComponentChildren
 }
 
 /** What comes of a question to the daemon. */
-export function Answered<Result>({ ask, of, children }: AnsweredProps<Result>) {
+export function Answered<Result>({ ask, of, isPolled = false, children }: AnsweredProps<Result>) {
+  const [turn, again] = useState(0)
   const [answer, set] = useState<{ result: Result } | { fault: Fault }>()
   useEffect(() => {
     let isMeant = true
+    const timer = isPolled ? setTimeout(() => again(turn + 1), AGAIN_MS) : undefined
     ask().then(
       result => isMeant && set({ result }),
       (fault: Fault) => isMeant && fault.code !== 'lost' && set({ fault }),
     )
     return () => {
       isMeant = false
+      clearTimeout(timer)
     }
-  }, of)
+  }, [...of, turn])
   if (answer === undefined) return <p class="quiet">…</p>
   if ('result' in answer) return <>{children(answer.result)}</>
   const { message, next } = answer.fault
@@ -245,7 +253,7 @@ export const FrameList = ({ page, frames, kernel, within }: FrameListProps) => (
     {frames.map((frame, at) =>
       'folded' in frame ? (
         <li key={at} class="quiet">
-          {frame.folded} frames of {frame.libraries.join(', ')}
+          {frame.folded} frames of {inLine(frame.libraries.join(', '))}
         </li>
       ) : (
         <li key={at}>

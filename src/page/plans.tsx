@@ -120,20 +120,16 @@ function Wanted({ page, wanted, isFirst }: ViewProps & { wanted: SeatWanted; isF
 const wordOf = ({ outcome, ended }: Ended) =>
   `${outcome.replaceAll('_', ' ')}${ended?.taken_back ? ', taken back' : ''}`
 
-/** It takes a change back that takes none back itself. */
-const isUndo = (page: Page, { tool, title }: Ended): boolean =>
-  tool === 'undo_change' &&
-  !page.rows('approvals').some(row => 'ended' in row && title.endsWith(` ${row.id}`) && isUndo(page, row))
-
 function EndedPlan({ page, end }: ViewProps & { end: Ended }) {
-  const { id, why, ended } = end
+  const { id, why, undoes, ended } = end
   const known = plans.get(id)
   const undo = ended?.undo ?? null
-  const verb = isUndo(page, end) ? 'Redo what it took back' : `Undo ${undo}`
+  const verb = undoes?.was_undo === false ? 'Redo what it took back' : `Undo ${undo}`
   useLayoutEffect(() => scrollTo(0, 0), [])
   const said = (
     <>
-      {page.news} <b>{wordOf(end)}</b> {why} {ended && `It ended: ${ended.outcome}.`} {ended?.notice}
+      {marked(page.news)} <b>{wordOf(end)}</b> {marked(why)}{' '}
+      {ended && marked(`It ended: ${ended.outcome}. ${ended.notice ?? ''}`)}
     </>
   )
   return (
@@ -205,11 +201,12 @@ function Shown({ page, plan, shown }: ViewProps & { plan: Waiting; shown: Plan }
   const kept = plans.get(id)
   const known: Known = kept ?? { plan, shown, decisions: new Decisions(shown.hunks), typed: new Map() }
   plans.set(id, known)
-  // What comes before the difference, where hunks show that.
+  // And what comes before the difference, where hunks show that.
   const outside = shown.hunks.length === 0 ? [] : (shown.body ?? '').split(/^diff --git /m, 1)
+  const evidence = [...notes, ...outside.flatMap(text => text.trim().split('\n'))]
   const script = `imago approve ${id} --code ${shown.code}`
   const called = kernel === null ? tool : `${tool} in ${kernel}`
-  const facts = [called, ...notes, `sha256 ${hash}`, script, ...outside].join('\n')
+  const facts = [called, `sha256 ${hash}`, script, ...evidence].join('\n')
   useLayoutEffect(() => scrollTo(0, 0), [])
   const send = (answer: Answer): undefined => {
     if (!isStill || known.sent !== undefined) return
@@ -223,12 +220,12 @@ function Shown({ page, plan, shown }: ViewProps & { plan: Waiting; shown: Plan }
     <article aria-label="Plan" aria-busy={!isStill}>
       {warnings.map(warning => (
         <p key={warning} class="warning" role="alert">
-          LOOK: {warning}
+          LOOK: {marked(warning)}
         </p>
       ))}
       <details>
         <summary>
-          <b>{inLine(who)}</b> asks{times > 1 && `, ${times} times by now`}. Evidence, notes, hash
+          <b>{inLine(who)}</b> asks{times > 1 && `, ${times} times by now`}. {inLine(evidence[0] ?? '')} More
         </summary>
         <Code text={facts} />
       </details>
@@ -278,7 +275,7 @@ function Answering({ page, known, send }: ViewProps & { known: Known; send(answe
     ? [
         ['Approve', 'y', () => isSeen(page, here()) && send({ decision: 'approve' }), true],
         ['Refuse', 'n', () => open('n')],
-        args !== null && plan.tool !== 'undo_change' && ['Edit the arguments', 'e', () => open('e')],
+        args !== null && plan.undoes === undefined && ['Edit the arguments', 'e', () => open('e')],
       ]
     : piece === undefined
       ? [
@@ -348,7 +345,7 @@ function Answering({ page, known, send }: ViewProps & { known: Known; send(answe
           )
         })}
       </ol>
-      <Acts says={page.news || (field ? FIELD : isAll && ALL)} of={field || known.sent ? [] : acts} />
+      <Acts says={marked(page.news) || (field ? FIELD : isAll && ALL)} of={field || known.sent ? [] : acts} />
     </>
   )
 }
@@ -377,8 +374,8 @@ function Hunk({ piece, look, said, children, come }: HunkProps) {
   return (
     <li class={`hunk ${look}`} aria-current={look === 'here'}>
       <Head class="head" onClick={come}>
-        <b>{pieceName(piece)}</b> {inLine(said)}
-        {hunk.why !== null && <div>{hunk.why}</div>}
+        <b>{inLine(pieceName(piece))}</b> {inLine(said)}
+        {hunk.why !== null && <div>{marked(hunk.why)}</div>}
       </Head>
       {diff}
       {children}

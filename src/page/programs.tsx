@@ -8,20 +8,23 @@ type Row = Methods['kernels']['result']['kernels'][number]
 
 /** The programs and their families, and what each thread does. A call joins one that only listens. */
 export const Programs = ({ page }: ViewProps) => (
-  <Answered ask={() => page.client.request('kernels', {})} of={[page.turn]}>
+  <Answered isPolled ask={() => page.client.request('kernels', {})} of={[page.turn]}>
     {({ kernels, announced }) => {
       const listening = announced.map(({ name, attach, program, pid }) => {
         const more = `${program}, process ${pid}`
-        return { key: attach, lead: name, title: 'listens; open it to join it', more, row: undefined }
+        const title = 'listens; open it to join it'
+        return { key: attach, kernel: attach, lead: name, title, more, row: undefined }
       })
       const joined = kernels.map(row => {
         const more = `${row.implementation ?? row.language}, process ${row.pid ?? 'none'}${row.owned ? ', started by Imago' : ''}${row.attached?.helper ? ', a helper' : ''}`
-        return { key: row.name, lead: row.name, title: stateOf(row), more, row }
+        // It may have been opened under another name, NAME-PID.
+        const key = page.opened?.endsWith(`-${row.pid}`) ? page.opened : row.name
+        return { key, kernel: row.name, lead: row.name, title: stateOf(row), more, row }
       })
       // A program and the processes that it started are called `web`, `web/2` and so on.
       const rows = [...listening, ...joined]
         .sort((one, other) => one.lead.localeCompare(other.lead, undefined, { numeric: true }))
-        .map(each => ({ ...each, detail: () => <OneProgram page={page} kernel={each.key} row={each.row} /> }))
+        .map(each => ({ ...each, detail: () => <OneProgram page={page} {...each} /> }))
       const none = 'No program runs. Start yours with: imago run -- COMMAND'
       return <Lists page={page} groups={[{ label: 'Programs of this project', none, rows }]} />
     }}
@@ -51,7 +54,8 @@ function OneProgram({ page, kernel, row }: ViewProps & { kernel: string; row: Ro
           <>
             {[...deadlocks, ...likely_deadlocks].map((circle, at) => (
               <p key={at} class="warning" role="alert">
-                They wait, or are likely to wait, for each other: {circle.map(inLine).join(' → ')}
+                They {at < deadlocks.length ? 'wait' : 'are likely to wait'} for each other:{' '}
+                {[...circle, ...circle.slice(0, 1)].map(inLine).join(' → ')}
               </p>
             ))}
             {[...threads, ...tasks].map(({ names, count, state, waits_for, frames }, at) => (

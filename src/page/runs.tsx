@@ -1,35 +1,25 @@
-import { useEffect } from 'preact/hooks'
 import type { Methods } from '../front/protocol.ts'
 import { when } from './marks.ts'
 import { Acts, Answered, Code, Lists, type ViewProps } from './parts.tsx'
 
 type Run = Methods['runs']['result']['runs'][number]
 
-/** How often runs are read again, in milliseconds: what a model says changes no row. */
-const AGAIN_MS = 2_000
-
 /** The runs of the agent: what they did, and what they wait for. */
-export function Runs({ page }: ViewProps) {
-  useEffect(() => {
-    const timer = setInterval(() => page.again(), AGAIN_MS)
-    return () => clearInterval(timer)
-  }, [])
-  return (
-    <Answered ask={() => page.client.request('runs', {})} of={[page.turn]}>
-      {({ runs }) => {
-        const rows = runs.map(run => ({
-          key: run.run,
-          lead: `${run.run} ${run.state}`,
-          title: run.waits_for === null ? run.text : `${run.text} — waits for ${run.waits_for}`,
-          more: when(run.at),
-          detail: () => <OneRun page={page} run={run} />,
-        }))
-        const none = 'There is no run. Begin one with: imago ask TEXT'
-        return <Lists page={page} groups={[{ label: 'Runs of the agent', none, rows }]} />
-      }}
-    </Answered>
-  )
-}
+export const Runs = ({ page }: ViewProps) => (
+  <Answered isPolled ask={() => page.client.request('runs', {})} of={[page.turn]}>
+    {({ runs }) => {
+      const rows = runs.map(run => ({
+        key: run.run,
+        lead: `${run.run} ${run.state}`,
+        title: run.waits_for === null ? run.text : `${run.text} — waits for ${run.waits_for}`,
+        more: when(run.at),
+        detail: () => <OneRun page={page} run={run} />,
+      }))
+      const none = 'There is no run. Begin one with: imago ask TEXT'
+      return <Lists page={page} groups={[{ label: 'Runs of the agent', none, rows }]} />
+    }}
+  </Answered>
+)
 
 function OneRun({ page, run: { run, state, waits_for } }: ViewProps & { run: Run }) {
   const isOver = ['done', 'partial', 'cancelled'].includes(state)
@@ -43,7 +33,7 @@ function OneRun({ page, run: { run, state, waits_for } }: ViewProps & { run: Run
           !isOver && ['Cancel it', '', cancel],
         ]}
       />
-      <Answered ask={() => page.client.request('run', { run })} of={[page.turn]}>
+      <Answered isPolled ask={() => page.client.request('run', { run })} of={[page.turn]}>
         {({ text }) => <Code text={text} />}
       </Answered>
     </>

@@ -572,3 +572,22 @@ test('a change that was taken back has no undo, and has it again once that was t
   assert.is(undo(), 'plan-aaaaaaaa')
   assert.not.ok(approvals.ends()[0]?.ended?.taken_back)
 })
+
+test('the row of an undo, and that of its end, tell what it takes back, and whether that was an undo', async () => {
+  const { approvals, person, ask } = sitting()
+  const told = async (undoes: string | null) => {
+    const asked = ask({ ...somePlan(), undoes })
+    const [waiting] = approvals.waiting()
+    person.answer('approve')
+    await asked
+    const end = approvals.ends().at(-1)
+    assert.equal(waiting?.undoes, end?.undoes)
+    return end?.undoes
+  }
+  assert.is(await told(null), undefined)
+  assert.equal(await told('first'), { change: 'first', was_undo: false })
+  approvals.tookBack('first', 'undo')
+  assert.equal(await told('undo'), { change: 'undo', was_undo: true })
+  approvals.tookBack('undo', 'redo')
+  assert.equal(await told('redo'), { change: 'redo', was_undo: false })
+})

@@ -165,7 +165,9 @@ test('a plan opens with its first hunk in sight and its evidence folded; what is
   assert.is(await page.locator('article details[open]').count(), 0)
   assert.ok(await isInSight('article .warning'))
   assert.ok(await isInSight('.hunk.here'))
-  await page.locator('summary', { hasText: 'imago test asks' }).click()
+  const evidence =
+    /imago test asks, 3 times by now\. Changes 2 places in shop\.txt: 42 lines added, 2 removed\. More/
+  await page.locator('summary', { hasText: evidence }).click()
   await page.getByText(/sha256 [0-9a-f]{64}\n/).waitFor()
   assert.is(await page.getByRole('button', { name: 'Split' }).count(), 0)
   await page.keyboard.press('J')

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream'
 import type { Browser } from 'playwright-core'
 import { ROUTES } from '../../src/front/web.ts'
-import { addressOf, letIn, openBrowser, openPage, seated, shows } from '../support/browser.ts'
+import { addressOf, isIn, letIn, openBrowser, openPage, seated, shows } from '../support/browser.ts'
 import { assert, suite } from '../support/harness.ts'
 import { hello } from '../support/raw-client.ts'
 import { openRig, until } from '../support/rig.ts'
@@ -160,7 +160,7 @@ test('over SSH no browser is opened: the forwarding is told, and a page is let i
   const away = await openBrowser('--host-resolver-rules=MAP 127.0.0.1 127.0.0.2')
   const page = await away.newPage()
   await page.goto(stdout.trim())
-  await page.getByRole('navigation', { name: 'Views' }).waitFor()
+  await isIn(page)
   assert.ok(carried > 1)
   // The tunnel breaks for a moment; the daemon lives, and the page goes on.
   relay.close()

@@ -1,8 +1,18 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
-import { leftEnded, openBrowser, opened, openPage, presses, seated, shows } from '../support/browser.ts'
+import {
+  leftEnded,
+  openBrowser,
+  opened,
+  openedNow,
+  openPage,
+  presses,
+  seated,
+  shows,
+} from '../support/browser.ts'
 import { assert, suite } from '../support/harness.ts'
+import { faultsOfLooks } from '../support/page-looks.ts'
 import { type Begun, openRig, until } from '../support/rig.ts'
 import { venvPython } from '../support/runtimes.ts'
 
@@ -11,7 +21,7 @@ const test = suite('views of the page', { limitMs: 60_000 })
 
 const MARKUP = '<img src=x onerror="document.title=1"><script>document.title=2</script>'
 const SOURCE = `
-import logging, threading
+import logging, struct, threading, zlib
 class Cart:
     def __init__(self):
         self.items = [1, {'deep': ${JSON.stringify(MARKUP)}}]
@@ -21,6 +31,19 @@ lock.acquire()
 def waits():
     with lock: pass
 threading.Thread(target=waits, name='<b>\u202ewaiter', daemon=True).start()
+mine, yours, both = threading.RLock(), threading.RLock(), threading.Barrier(2)
+def moves(here, there):
+    with here:
+        both.wait()
+        with there: pass
+for name, locks in {'<i>there': (mine, yours), 'back': (yours, mine)}.items():
+    threading.Thread(target=moves, args=locks, name=name, daemon=True).start()
+class Figure:
+    def _repr_png_(self):
+        def chunk(kind, data): return struct.pack('>I', len(data)) + kind + data + struct.pack('>I', zlib.crc32(kind + data))
+        size = struct.pack('>IIBBBBB', 1200, 40, 8, 0, 0, 0, 0)
+        rows = zlib.compress((bytes(1) + bytes(range(240)) * 5) * 40)
+        return b'\\x89PNG\\r\\n\\x1a\\n' + chunk(b'IHDR', size) + chunk(b'IDAT', rows) + chunk(b'IEND', b'')
 def fail(n):
     basket = {'name': ${JSON.stringify(MARKUP)}, 'more': {'deep': 'inside'}}
     return n / 0
@@ -31,8 +54,24 @@ except Exception as error:
 print('ready', flush=True)
 threading.Event().wait()
 `
+
+/** A program that has become two, and one that they have started. */
+const FAMILY = `
+import multiprocessing, os, time
+first, number = os.getpid(), 1
+def stays():
+    while first in (os.getpid(), os.getppid()): time.sleep(0.05)
+multiprocessing.get_context('fork').Process(target=stays).start()
+if os.fork() == 0: number = 2
+stays()
+`
 const rig = openRig({
-  files: { 'imago.toml': '', 'shop.py': SOURCE, 'gone.py': 'raise ValueError("<b>gone")\n' },
+  files: {
+    'imago.toml': '',
+    'shop.py': SOURCE,
+    'web.py': FAMILY,
+    'gone.py': 'raise ValueError("<b>gone")\n',
+  },
 })
 let browser: Browser
 let page: Page
@@ -66,7 +105,50 @@ test('a program, and what each of its threads does, the frames of the project in
   await shows(page, /<b>⟦U\+202E⟧waiter waiting for the lock/s)
   await shows(page, /waits .*with lock: pass/s)
   await hasNoMarkup()
+})
+
+test('threads that wait for each other are told above all, in their circle', async () => {
+  const circle = /They wait for each other: (<i>there → back → <i>there|back → <i>there → back)/
+  await page.getByRole('alert').filter({ hasText: circle }).waitFor()
+  // What does the same is told once.
+  await shows(
+    page,
+    /\(2\) waiting for the reentrant lock there that (<i>there|back) holds; .* that (<i>there|back) holds/,
+  )
   await page.keyboard.press('q')
+})
+
+test('a family is listed together, its members by their numbers and its helper as one, and each opens', async () => {
+  const web = rig.begin(['run', '--name', 'web', '--', venvPython, 'web.py'])
+  const programs = page.getByRole('region', { name: 'Programs of this project' })
+  const members = programs.getByRole('button', { name: /^web listens/ })
+  for (const count of [2, 1]) {
+    await until(async () => (await members.count()) === count, `${count} of the family to be told`)
+    await members.first().click()
+    await shows(page, /Look again.*stays .*web\.py:5 *while first in/s)
+    // It has another name now, and stays open.
+    await page.getByRole('heading', { name: /^web(\/2)? ready/ }).waitFor()
+    await page.keyboard.press('q')
+  }
+  const [first, second, helper] = [/^web ready .*process/, /^web\/2 ready .*process/, /^web-worker listens/]
+  for (const name of [first, second, helper]) await programs.getByRole('button', { name }).waitFor()
+  await programs.getByRole('button', { name: helper }).click()
+  await shows(page, /web-worker.*Look again.*stays .*web\.py:5 *while first in/s)
+  await page.keyboard.press('q')
+  await programs.getByRole('button', { name: /^web-worker .*process \d+, a helper/ }).waitFor()
+  await page.keyboard.press('4')
+  const field = page.getByLabel('An expression, or statements')
+  for (const name of ['web', 'web/2']) {
+    await page.getByRole('combobox').selectOption(name)
+    await field.fill('10 * number')
+    await page.keyboard.press('Control+Enter')
+  }
+  for (const came of [/^10 \* number10$/, /^10 \* number20$/])
+    await page.locator('article', { hasText: came }).waitFor()
+  await page.getByRole('combobox').selectOption('')
+  await field.press('Escape')
+  web.child.kill('SIGTERM')
+  await web.ended
 })
 
 test('an error as it came, with the values of that moment, which open field by field; its markup is text', async () => {
@@ -127,6 +209,14 @@ test('an expression runs, a value opens field by field without running anything,
   await page.getByRole('button', { name: 'Expression' }).click()
   assert.is(await field.inputValue(), 'mine')
   await hasNoMarkup()
+})
+
+test('a figure is shown as a picture, no wider than the page', async () => {
+  await page.getByLabel('An expression, or statements').fill('Figure()')
+  await page.keyboard.press('Control+Enter')
+  await page.getByRole('img', { name: 'A figure' }).waitFor()
+  const widths = `(({ naturalWidth, width }) => [naturalWidth, width <= innerWidth])(document.querySelector('main img'))`
+  await until(async () => String(await page.evaluate(widths)) === '1200,true', 'the picture')
 })
 
 test('code that asks for a line of input gets what is typed; what waits behind it says so', async () => {
@@ -203,17 +293,57 @@ test('a run of the agent: what it did, what it waits for; it is cancelled there;
   await page.keyboard.press('q')
 })
 
-test('360 pixels are wide enough for each view', async () => {
+/** Opens all that is folded in what is shown. */
+const unfold = () => page.evaluate(`for (const one of document.querySelectorAll('details')) one.open = true`)
+
+test('in light and in dark, every view and what opens there has contrast enough, and 360 pixels are wide enough', async () => {
   await page.setViewportSize({ width: 360, height: 640 })
-  for (const key of ['1', '2', '3', '4', '5', '6']) {
-    await page.keyboard.press('Escape')
-    await page.keyboard.press(key)
-    await until(
-      async () =>
-        page.evaluate<boolean>(
-          'Math.max(document.documentElement.scrollWidth, document.querySelector("nav").scrollWidth) <= 360',
-        ),
-      `view ${key} to fit`,
-    )
+  const client = await rig.connect()
+  const path = `${'long'.repeat(40)}.py`
+  const edits = [
+    { path: 'shop.py', old_str: 'return n', new_str: `return n # \u202e${'wide'.repeat(90)}` },
+    { path, old_str: '', new_str: '1\n', why: 'b'.repeat(200) },
+  ]
+  const over = new AbortController()
+  const answer = client.call({ tool: 'propose_file_edit', args: { edits }, signal: over.signal })
+  const waits = page.getByRole('region', { name: 'What waits for you' }).getByRole('button')
+  const faults: string[] = []
+  const looked = async (what: string) => {
+    await unfold()
+    await until(async () => (await page.getByText('…', { exact: true }).count()) === 0, 'all answers')
+    faults.push(...(await faultsOfLooks(page)).map(fault => `${what}: ${fault}`))
   }
+  await page.keyboard.press('1')
+  await waits.first().waitFor()
+  await looked('Waits')
+  await waits.first().click()
+  await openedNow(page)
+  await presses(page, 'y', 'n')
+  await looked('a plan, and a field')
+  await page.keyboard.type('no')
+  await page.keyboard.press('Enter')
+  await looked('what is decided')
+  over.abort()
+  await answer.catch(() => {})
+  await page.getByRole('article', { name: 'What came of it' }).waitFor()
+  await looked('a plan that has ended')
+  await presses(page, 'q')
+  await page
+    .getByRole('button', { name: /approved/ })
+    .first()
+    .click()
+  await looked('a plan that was done')
+  await page.keyboard.press('4')
+  await looked('Expression')
+  await page.keyboard.press('Escape')
+  for (const [key, view] of Object.entries({ 2: 'Errors', 3: 'Programs', 5: 'Journal', 6: 'Runs' })) {
+    await page.keyboard.press(key)
+    const rows = page.getByRole('main', { name: view }).getByRole('listitem')
+    await rows.first().waitFor()
+    await looked(view)
+    await rows.getByRole('button').first().click()
+    await page.getByRole('button', { name: 'Back' }).waitFor()
+    await looked(`a row of ${view}`)
+  }
+  assert.equal(faults, [])
 })

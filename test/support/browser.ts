@@ -22,12 +22,16 @@ export async function addressOf(rig: Rig): Promise<string> {
 export async function openPage(rig: Rig, browser: Browser | BrowserContext | Page): Promise<Page> {
   const page = 'goto' in browser ? browser : await browser.newPage()
   await page.goto(await addressOf(rig))
-  await until(
+  await isIn(page)
+  return page
+}
+
+/** Resolves once the page is let in, and its token is used up. */
+export const isIn = (page: Page): Promise<void> =>
+  until(
     async () => page.evaluate<boolean>("sessionStorage.getItem('imago.secret') !== null"),
     'a page to be let in',
   )
-  return page
-}
 
 /** A project with a daemon, an agent, and a page that sits. */
 export interface PageScene {
