@@ -34,13 +34,12 @@ const SUBPROTOCOLS: Readonly<Record<string, Encoding>> = {
 const TOKEN_PREFIX = 'imago.token.'
 
 /** Where WebSockets connect, with a token, and the files of the page, which hold no data, without one. */
-export const ROUTES: Readonly<Record<string, 'sockets' | { readonly file: string; readonly type: string }>> =
-  {
-    '/': 'sockets',
-    '/page': { file: 'index.html', type: 'text/html' },
-    '/page.js': { file: 'page.js', type: 'text/javascript' },
-    '/page.css': { file: 'page.css', type: 'text/css' },
-  }
+export const ROUTES: Readonly<Record<string, 'sockets' | Readonly<Record<'file' | 'type', string>>>> = {
+  '/': 'sockets',
+  '/page': { file: 'index.html', type: 'text/html' },
+  '/page.js': { file: 'page.js', type: 'text/javascript' },
+  '/page.css': { file: 'page.css', type: 'text/css' },
+}
 
 const PAGE_FOLDER = join(PACKAGE_ROOT, 'dist/src/page')
 
