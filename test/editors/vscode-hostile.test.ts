@@ -29,7 +29,7 @@ function open(hostile: Hostile, file?: string): OpenPlan {
   project.heardRows(inWords({ rev: '', snapshot: [row] }))
   const hunksTold = shown.hunks.map(hunk => ({ ...hunk, head: hunkHead(hunk, shown.hunks.length) }))
   const plan = { ...shown, heading: planHeading(shown, shown), hunks: hunksTold, files }
-  return new OpenPlan(project, shown, plan as Plan)
+  return new OpenPlan(project, plan as Plan)
 }
 
 /** Of the summary each line is one of ours, or has the margin; nothing is in it that is not seen as what it is. */

@@ -141,7 +141,7 @@ export function activate({ subscriptions }: vscode.ExtensionContext): void {
       const value = editor && (await results.evaluate(here(), editor))
       if (value) keep(here(), value)
     },
-    stop: async () => tell(await results.stop()),
+    stop: async () => tell((await here().call('interrupt_job', {})).shown),
     async value() {
       const { document, selection } = vscode.window.activeTextEditor ?? {}
       const prompt = 'An expression; looking runs no code'
