@@ -259,12 +259,11 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
   async #edit(open: OpenPlan): Promise<void> {
     const { at, piece } = open.decisions
     if (open.stage !== 'choose' || piece === undefined) return
-    const { number, shown, line, after } = piece.hunk
+    const { number, shown, after } = piece.hunk
     // By the end of its name it has the language of the file.
     const path = join('/', dirname(shown), `hunk ${number} of ${basename(shown)}`)
     const uri = vscode.Uri.from({ scheme: EDIT, path, query: `${++this.#editsMade}` })
-    const name = `hunk ${number} of ${open.decisions.pieces.length} · ${shown}:${line}`
-    const title = plainLabel(`${name}: Take this text (Ctrl+S)`)
+    const title = plainLabel(`Take this text (Ctrl+S): ${open.headOf(piece)}`)
     this.#edits.set(`${uri}`, { open, at, title, text: Buffer.from(after.replaceAll('\r\n', '\n')) })
     await showText(uri)
   }
