@@ -233,6 +233,14 @@ test('code is evaluated in the program, with its result behind the line, as text
   await shows(/⇒ '\[click\]\(command:imago\.undo\) <b>'/)
 })
 
+test('an evaluation says that it runs, and is stopped', async () => {
+  await evaluated('while True: threading.Event().wait(0.01)')
+  await shows(/… runs/)
+  await until(async () => (await client.request('status', {})).running > 0, 'the job')
+  await run('Imago: Stop the Evaluation')
+  await shows(/✗ The code was stopped/)
+})
+
 test('a value that is asked for opens in its view, and a frame of a thread leads to its place', async () => {
   await run('Imago: Show a Value…')
   await code.page.locator('.quick-input-widget input').fill('orders.RATES')
