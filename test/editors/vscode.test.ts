@@ -309,7 +309,8 @@ test('an evaluation that runs is told as a job to who does not wait, and is stop
   }, 'the job')
   assert.is((await project.call('job', { job })).line, `… still runs (${job})`)
   await project.call('interrupt_job', {})
-  assert.match((await ends).short, '✗ The code was stopped')
+  const { short } = await ends
+  assert.match(short, /^✗ The code was stopped/, short)
   await project
     .call('interrupt_job', {})
     .catch(fault => assert.is(fault.message, 'No evaluation of this editor runs.'))
