@@ -7,11 +7,13 @@ import { CODE_SERVER, installCodeServer, openVsCode, type VsCodeWindow } from '.
 import { assert, suite } from './support/harness.ts'
 import { type Program, startProgram } from './support/program.ts'
 import { openRig, type Rig, until } from './support/rig.ts'
+import { extensionSha256, LAST_RUN } from './support/vscode-sources.ts'
 
 /**
  * `npm run test:vscode`: the packed extension in a real VS Code, code-server, which Chromium shows, with a real daemon and
  * a real Python program. It is not in `npm test`, for it weighs 800 MB. Where all passes it writes down its run in
- * test/editors/vscode-last-run.json, and with `IMAGO_TEST_SCREENS=1` takes the picture docs/screens/vscode-plan.png again.
+ * test/editors/vscode-last-run.json, which `npm test` compares with the extension, and with `IMAGO_TEST_SCREENS=1` takes the
+ * picture docs/screens/vscode-plan.png again.
  */
 const test = suite('VS Code', { limitMs: 300_000 })
 
@@ -68,6 +70,8 @@ let program: Program | undefined
 let proposed: Promise<Envelope> | undefined
 let facts = 0
 let failed = true
+/** Of the extension as it is packed for this run. */
+let packed = ''
 const REASON = 'this one stays'
 
 test.before(async () => {
@@ -75,6 +79,7 @@ test.before(async () => {
   rig = openRig({ files: { 'orders.py': ORDERS, 'pyproject.toml': '' } })
   await rig.serve()
   client = await rig.connect()
+  packed = extensionSha256()
   code = await openVsCode(rig)
 })
 
@@ -87,9 +92,8 @@ test.after(async () => {
   program?.signal('SIGKILL')
   await rig?.close()
   if (failed) return
-  const { version } = JSON.parse(readFileSync(join(PACKAGE_ROOT, 'package.json'), 'utf8'))
-  const run = { extension: version, codeServer: CODE_SERVER, passed: new Date().toISOString().slice(0, 10) }
-  writeFileSync(join(PACKAGE_ROOT, 'test/editors/vscode-last-run.json'), `${JSON.stringify(run, null, 2)}\n`)
+  const run = { sha256: packed, codeServer: CODE_SERVER, passed: new Date().toISOString().slice(0, 10) }
+  writeFileSync(join(PACKAGE_ROOT, LAST_RUN), `${JSON.stringify(run, null, 2)}\n`)
 })
 
 const text = () => readFileSync(join(rig.project, 'orders.py'), 'utf8')
@@ -227,6 +231,14 @@ test('code is evaluated in the program, with its result behind the line, as text
   await openFile('till.py', /import orders/)
   await evaluated('HTML')
   await shows(/⇒ '\[click\]\(command:imago\.undo\) <b>'/)
+})
+
+test('an evaluation says that it runs, and is stopped', async () => {
+  await evaluated('while True: threading.Event().wait(0.01)')
+  await shows(/… runs/)
+  await until(async () => (await client.request('status', {})).running > 0, 'the job')
+  await run('Imago: Stop the Evaluation')
+  await shows(/✗ The code was stopped/)
 })
 
 test('a value that is asked for opens in its view, and a frame of a thread leads to its place', async () => {

@@ -68,7 +68,7 @@ export const vscodePlan: Row = {
     const [ours = [], theirs = []] = await interleaved(
       { blocks: 10, each: 1 },
       async () => {
-        const open = new OpenPlan(project, { id: 'plan-1', title: 'Edit a.py' }, plan)
+        const open = new OpenPlan(project, plan)
         open.summary([])
         open.decisions.decideRest({ type: 'accept' })
         open.summary([])

@@ -295,9 +295,8 @@ Go there if the person has asked for it and typed nothing since."
              (lambda ()
                (imago-ask project "plan" (list :plan id :shown t)
                           (lambda (plan)
-                            (if (null (plist-get plan :body)) (imago-say "%s waits no more" id)
-                              (imago-plan--show project (append (list :id id) plan)
-                                                (eql num-input-keys (imago-project-keys project))))
+                            (imago-plan--show project plan
+                                              (eql num-input-keys (imago-project-keys project)))
                             (setf (imago-project-keys project) nil))))))
 
 (defun imago-plan--await (project)

@@ -1,5 +1,5 @@
 // `npm run vsix`: bundles the extension, and packs it into dist/imago-VERSION.vsix, with nothing that has to be installed.
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { build } from 'esbuild'
 import { strToU8, zipSync } from 'fflate'
@@ -41,7 +41,6 @@ const typeOf = ending => `<Default Extension=".${ending}" ContentType="applicati
 const types = ['json', 'cjs', 'js', 'md', 'svg', 'txt', 'vsixmanifest'].map(typeOf).join('')
 const ns = 'http://schemas.openxmlformats.org/package/2006/content-types'
 const vsix = join(dist, `imago-${version}.vsix`)
-mkdirSync(dist, { recursive: true })
 const built = Object.values(bundles).map(to => [`extension/dist/${to}`, readFileSync(join(dist, to))])
 const files = {
   'extension.vsixmanifest': strToU8(manifest),

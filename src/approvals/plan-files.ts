@@ -2,6 +2,7 @@ import type { FileChange, Hunks } from '../../tools/contract.ts'
 import { editsBetween } from '../../tools/diff.ts'
 import { linesOf } from '../../tools/newlines.ts'
 import { decode } from '../files/look.ts'
+import { escapePlanLine } from '../text/escape.ts'
 import type { PlanFile, PlanText } from './rows.ts'
 
 /** Characters of one text, and of all texts of a plan: of a larger text a seat is told the size. */
@@ -48,7 +49,7 @@ export function planFiles({ changes, hunks }: ChangingPlan): PlanFile[] {
     return [
       {
         path,
-        shown,
+        shown: escapePlanLine(shown),
         kind,
         to: target?.path ?? null,
         before,

@@ -96,7 +96,7 @@ export type PlanText = Of<typeof PLAN_TEXT>
 /** What a plan does to one file. */
 export const PLAN_FILE = z.strictObject({
   path: z.string().describe('Its real path.'),
-  shown: z.string().describe('The same from the root of the project.'),
+  shown: z.string().describe('The same from the root of the project, marked as that of a hunk is.'),
   kind: z.enum(['edit', 'create', 'delete', 'move']),
   to: z.string().nullable().describe('Of a move: the real path that it gets.'),
   before: PLAN_TEXT,

@@ -54,7 +54,7 @@ function resultLine(result: unknown): string {
 }
 
 /** `… still runs (job-1)`: a job has not ended. */
-export const jobLine = ({ status, job }: Pick<JobStatus, 'status' | 'job'>): string =>
+const jobLine = ({ status, job }: Pick<JobStatus, 'status' | 'job'>): string =>
   status === 'running' ? `… still runs (${job})` : `… waits for a person (${job})`
 
 /** By the tool that has answered. */

@@ -12,10 +12,15 @@ export type PlanRow = Asks<TopicRows['approvals']>
 
 /** A plan as it is asked for with `shown`. */
 export type Plan = Omit<Methods['plan']['result'], 'hunks'> & {
-  readonly hash: string | null
+  readonly id: string
+  readonly title: string
+  readonly hash: string
   readonly heading: readonly string[]
   readonly hunks: readonly (Methods['plan']['result']['hunks'][number] & { readonly head: string })[]
 }
+
+/** What became of an answer; `shown` where it did not count. */
+export type Became = { readonly type: string; readonly shown?: string }
 
 /** An answer of a tool, and what a person reads of it. */
 export type Answer = Told<Envelope & ShownAnswer> & { readonly kernel?: string }

@@ -261,10 +261,10 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
       await until(async () => !/⇒ 42/.test(neovim.screen()), 'the result to go')
     },
 
-  'lines are lit while they run': async () => {
+  'lines are lit while they run, until :Imago interrupt stops them': async () => {
     await command('silent! only | enew | setfiletype python')
     await neovim.lua(
-      `vim.api.nvim_buf_set_lines(0, 0, -1, false, {'for n in range(2):', '  import time; time.sleep(1)'})`,
+      `vim.api.nvim_buf_set_lines(0, 0, -1, false, {'while True:', '  threading.Event().wait(0.01)'})`,
     )
     const lit = () =>
       neovim.lua(`local space = vim.api.nvim_get_namespaces()['imago-runs']
@@ -272,8 +272,11 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
     await command('1')
     await command('Imago eval')
     await until(async () => (await lit()) === 1, 'its light')
-    await neovim.shows(/sleep\(1\) +⇒/)
-    assert.is(await lit(), 0)
+    await until(async () => {
+      await command('Imago interrupt')
+      return (await lit()) === 0
+    }, 'its end')
+    await neovim.shows(/wait\(0\.01\) +✗ The code was stopped/)
   },
 
   'a plan that was left with q opens as it was, until it is over': async () => {

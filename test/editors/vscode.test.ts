@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { OpenPlan } from '../../editors/vscode/src/plan.ts'
 import { Project, TOPICS } from '../../editors/vscode/src/project.ts'
 import { programsIn, valueNode, waitsIn } from '../../editors/vscode/src/tree.ts'
-import { evaluate, runsLine, stop } from '../../editors/vscode/src/values.ts'
+import { evaluate } from '../../editors/vscode/src/values.ts'
 import type { DaemonClient } from '../../src/front/client.ts'
 import type { Wishes } from '../../src/front/lsp/requests.ts'
 import type { SubscriptionEvent } from '../../src/front/subscriptions.ts'
@@ -193,7 +193,7 @@ test('somebody else answers first: the plan says so, and nothing is answered by 
   const { project } = opened
   const call = propose(at(3, 'line3 = 4\n'), at(9, ''))
   const plan = await OpenPlan.open(project, await waits())
-  const { code } = await rig.imago(['deny', plan.row.id, '--code', plan.plan.code])
+  const { code } = await rig.imago(['deny', plan.plan.id, '--code', plan.plan.code])
   assert.is(code, 0)
   await over(plan, /denied/)
   plan.decisions.decideRest(ACCEPT)
@@ -297,18 +297,23 @@ test('code is evaluated in the program, with its result in one line, and a fault
   assert.match(failed.short, /^✗ ZeroDivisionError/)
 })
 
-test('an evaluation that runs says so until it ends, is told as a job to who does not wait, and is stopped', async () => {
-  const { project } = opened
+test('an evaluation that runs is told as a job to who does not wait, and is stopped', async () => {
+  const { project, editor } = opened
   assert.is((await evaluate(project, code('x = 1'))).short, '⇒ (no value)')
-  const ends = evaluate(project, code('while True: threading.Event().wait(0.01)'), 'call-1')
-  await until(() => /^… still runs \(job-\d+\)$/.test(runsLine(project, 'call-1')), 'the job')
-  const runs = runsLine(project, 'call-1')
-  const [job] = /job-\d+/.exec(runs) ?? []
-  assert.is((await project.call('job', { job })).line, runs)
-  await stop(project, 'call-1')
-  assert.match((await ends).short, '✗ The code was stopped')
-  assert.is(runsLine(project, 'call-1'), '… runs')
-  assert.match(await stop(project, 'call-1'), /has ended/)
+  const ends = evaluate(project, code('while True: threading.Event().wait(0.01)'))
+  await editor.request('imago/subscribe', { topics: [...TOPICS, 'calls'] })
+  let job: string | undefined
+  await until(() => {
+    job = /"job":"(job-\d+)"/.exec(JSON.stringify(editor.heard))?.[1]
+    return job !== undefined
+  }, 'the job')
+  assert.is((await project.call('job', { job })).line, `… still runs (${job})`)
+  await project.call('interrupt_job', {})
+  const { short } = await ends
+  assert.match(short, /^✗ The code was stopped/, short)
+  await project
+    .call('interrupt_job', {})
+    .catch(fault => assert.is(fault.message, 'No evaluation of this editor runs.'))
 })
 
 test('hostile texts as values, prints and errors are a line and a text of what is seen (threat 14) (threat 16) (threat 17)', async () => {

@@ -106,6 +106,10 @@ test('rows, what waits, a plan, a seat and a fault are told in the words that a 
       assert.is(data?.shown, `${message} ${data?.next}`),
   )
   const { shown } = await editor.request<{ shown: string }>('imago/sit')
+  await editor.request('imago/plan', { plan: 'plan-x', shown: true }).then(
+    () => assert.unreachable(),
+    ({ data }: { data?: { shown?: string } }) => assert.is(data?.shown, 'plan-x waits no more.'),
+  )
   assert.match(shown, /^seated through .*, which calls itself "Test"$/)
 
   const client = await rig.connect()

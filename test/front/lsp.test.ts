@@ -430,6 +430,28 @@ test('a question that is withdrawn interrupts what runs for it', async () => {
   assert.is(envelope.ok ? '' : envelope.error.code, 'interrupted')
 })
 
+test('interrupt_job without a job stops the newest evaluation of this editor, and of nobody else', async () => {
+  program = await start()
+  editor = await edit()
+  await until(async () => (await kernels()).includes('shop'), 'the program to be joined')
+  const stop = { tool: 'interrupt_job', shown: true }
+  const runs = (asks: Editor, expr: string) =>
+    asks.request<Envelope>('imago/call', { tool: 'eval_expr', args: { expr, kernel: 'shop' } })
+  const first = runs(editor, 'import time\nwhile True: time.sleep(0.01)')
+  await editor.request('imago/subscribe', { topics: ['calls'] })
+  await until(() => /"tool":"eval_expr"/.test(JSON.stringify(editor.heard)), 'it to run')
+  const other = await openEditor(rig, { roots: [rig.project] })
+  await other.request('imago/status')
+  await other.request('imago/call', stop).then(
+    () => assert.unreachable(),
+    ({ message }: Error) => assert.is(message, 'No evaluation of this editor runs.'),
+  )
+  await other.close()
+  assert.match((await editor.request<{ shown: string }>('imago/call', stop)).shown, 'stopped')
+  const envelope = await first
+  assert.is(envelope.ok ? '' : envelope.error.code, 'interrupted')
+})
+
 test('a document that is huge, hostile, gone or of another language ends nothing', async () => {
   program = await start()
   editor = await edit()

@@ -44,8 +44,9 @@ async function planned(tool: string, args: object) {
   const client = await rig.connect()
   const answer = within(client.call({ tool, args }), `the answer of ${tool}`)
   const plan = await within(nextPlan(), `the plan of ${tool}`)
-  const { plan: shown } = (await seat.says('plan', { plan: plan.id })) as { plan: { files: unknown[] } }
-  return { plan, answer, files: shown.files }
+  type Shown = Record<'files' | 'hunks', object[]>
+  const { plan: shown } = (await seat.says('plan', { plan: plan.id })) as { plan: Shown }
+  return { plan, answer, ...shown }
 }
 
 const answers = ({ id, hash }: Waiting, more: object) => seat.says('answer', { plan: id, hash, ...more })
@@ -85,6 +86,17 @@ test('an edit of one place has its file, both texts to the last character, and i
   await answers(back, { decision: 'approve' })
   assert.is((await undoing).code, 0)
   assert.is(text('crlf.py'), before)
+})
+
+test('a file whose name has a character that is not seen is named as its hunks are, with a mark', async () => {
+  const name = 'a\u202eb.py'
+  writeFileSync(at(name), 'a = 1\n')
+  const edits = [{ path: name, old_str: 'a = 1', new_str: 'a = 2' }]
+  const { plan, answer, files, hunks } = await planned('propose_file_edit', { edits })
+  const named = (rows: readonly object[]) => rows.map(row => (row as { shown: string }).shown)
+  assert.equal([...named(files), ...named(hunks)], ['a⟦U+202E⟧b.py', 'a⟦U+202E⟧b.py'])
+  await answers(plan, { decision: 'deny', reason: 'it is a test' })
+  await answer
 })
 
 test('a new file of 10,000 lines has all of them', async () => {

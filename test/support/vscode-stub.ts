@@ -2,6 +2,18 @@ import Module from 'node:module'
 
 type Does = (...args: never[]) => unknown
 
+/** Where a text was shown, apart from documents, lenses and rows, which a test asks for. */
+export type Place =
+  | 'status item'
+  | 'tooltip of it'
+  | 'status message'
+  | 'message'
+  | 'input box'
+  | 'list'
+  | 'title'
+  | 'result'
+  | 'hover'
+
 /** What a stub of the `vscode` API was told, and what a person at it does. It draws nothing. */
 export interface VsCode {
   readonly commands: Map<string, (...args: unknown[]) => unknown>
@@ -9,6 +21,8 @@ export interface VsCode {
   /** Sets `imago.command`, which is no program before that. */
   configure(command: string): void
   readonly messages: string[]
+  /** All that was shown, also of those. */
+  readonly shown: { readonly place: Place; readonly text: string }[]
   /** Texts of documents that were drawn again. */
   readonly drawn: string[]
   /** Calls of commands that are VS Code's own. */
@@ -47,7 +61,12 @@ interface Files {
   writeFile(uri: Uri, text: Uint8Array): void
 }
 
-interface View {
+interface Decoration {
+  readonly renderOptions: { readonly after: { readonly contentText: string } }
+  readonly hoverMessage: string | { readonly value: string }
+}
+
+export interface View {
   getChildren(node?: unknown): Promise<{ label: string; name?: string }[]>
   getTreeItem(node: unknown): object
 }
@@ -68,8 +87,10 @@ export function loadExtension(
   { folder, client }: { readonly folder: string; readonly client: object },
 ) {
   const commands: VsCode['commands'] = new Map()
-  const status = { text: '', isShown: false }
+  const status = { text: '', tooltip: '', isShown: false }
   const messages: string[] = []
+  const shown: VsCode['shown'] = []
+  const show = (place: Place, text = '') => void shown.push({ place, text })
   const drawn: string[] = []
   const ran: VsCode['ran'] = []
   const typed: VsCode['typed'] = []
@@ -101,7 +122,10 @@ export function loadExtension(
       isDirty: written.has(`${uri}`),
       languageId: 'plaintext',
       lineCount: text(uri).split('\n').length,
+      version: 1,
+      isClosed: false,
       getText: now,
+      lineAt: () => ({ range: { start: { line: 0, character: 0 }, end: { line: 0, character: 1 } } }),
       async save() {
         willSave({ document: made, reason: 1 })
         files.get(uri.scheme)?.writeFile(uri, Buffer.from(now()))
@@ -123,10 +147,13 @@ export function loadExtension(
     createOutputChannel: () => ({ info() {}, warn() {}, error() {}, dispose() {} }),
     createStatusBarItem: () =>
       Object.assign(status, {
-        show: () => Object.assign(status, { isShown: true }),
-        hide: () => Object.assign(status, { isShown: false }),
+        show() {
+          show('status item', status.text)
+          show('tooltip of it', status.tooltip)
+          status.isShown = true
+        },
       }),
-    setStatusBarMessage() {},
+    setStatusBarMessage: (said: string) => show('status message', said),
     registerTreeDataProvider: (id: string, provider: View) => void views.set(id, provider),
     createTreeView(id: string, { treeDataProvider }: { treeDataProvider: View }) {
       views.set(id, treeDataProvider)
@@ -135,13 +162,19 @@ export function loadExtension(
       }
     },
     createTextEditorDecorationType: () => ({ dispose() {} }),
-    showInformationMessage: async (said: string) => void messages.push(said),
-    showWarningMessage: async (said: string) => void messages.push(said),
+    async showInformationMessage(said: string) {
+      messages.push(said)
+      show('message', said)
+    },
     async showInputBox({ prompt }: { prompt?: string }) {
       asked.push(prompt)
+      show('input box', prompt)
       return typed.shift()
     },
-    showQuickPick: async (items: readonly unknown[]) => items[0],
+    async showQuickPick(items: readonly unknown[], { placeHolder }: { placeHolder: string }) {
+      show('list', placeHolder)
+      return items[0]
+    },
     async showTextDocument({ uri }: { uri: Uri }) {
       tabs.push({ label: uri.path, input: { uri } })
       look(uri)
@@ -161,6 +194,12 @@ export function loadExtension(
       visibleRanges: [{ start: { line: 0 }, end: { line: lines } }],
       revealRange({ line }: { line: number }) {
         editor.visibleRanges = [{ start: { line }, end: { line } }]
+      },
+      setDecorations(_: object, drawn: readonly Decoration[]) {
+        for (const { renderOptions, hoverMessage } of drawn) {
+          show('result', renderOptions.after.contentText)
+          show('hover', typeof hoverMessage === 'string' ? hoverMessage : hoverMessage.value)
+        }
       },
     }
     return editor
@@ -215,6 +254,8 @@ export function loadExtension(
       async executeCommand(name: string, ...args: unknown[]) {
         await commands.get(name)?.(...args)
         ran.push([name, ...args])
+        if (name === 'vscode.changes') show('title', String(args[0]))
+        if (name === 'vscode.diff') show('title', String(args[2]))
         if (name !== 'vscode.changes') return
         const [[asks = seen] = [], ...files] = args[1] as Uri[][]
         look(asks)
@@ -274,6 +315,7 @@ export function loadExtension(
     commands,
     status,
     messages,
+    shown,
     drawn,
     ran,
     typed,

@@ -1,7 +1,6 @@
 import { Decisions, decisionText, type Piece } from '../../../src/front/hunks/decisions.ts'
 import type { Methods } from '../../../src/front/protocol.ts'
-import { whyNot } from '../../../src/front/seat/plan-text.ts'
-import type { Plan, PlanRow } from '../../../src/front/told.ts'
+import type { Became, Plan, PlanRow } from '../../../src/front/told.ts'
 import { escapeLine, escapePlanLine, escapeText } from '../../../src/text/escape.ts'
 import { faultText, type Project } from './project.ts'
 import { type HunkPlace, type ShownFile, type ShownText, shownFile } from './shown-file.ts'
@@ -12,21 +11,17 @@ export type Stage = 'whole' | 'choose' | 'confirm' | 'sent' | 'over'
 /** A plan that a person has opened: what was shown, and what they have decided of it so far. No `vscode` is in here. */
 export class OpenPlan {
   readonly project: Project
-  readonly row: { readonly id: string; readonly title: string }
   readonly plan: Plan
   /** Its files that have texts; the others are in the summary alone. */
   readonly files: readonly ShownFile[]
   readonly decisions: Decisions
   /** Ends that were on the screen: documents, and places of hunks in them. */
   readonly seen = new Set<string>()
-  /** The news that are on the screen. */
-  drawn = ''
   #isSent = false
   #fault = ''
 
-  constructor(project: Project, row: OpenPlan['row'], plan: Plan) {
+  constructor(project: Project, plan: Plan) {
     this.project = project
-    this.row = row
     this.plan = plan
     this.files = plan.files.flatMap(file => shownFile(file, plan) ?? [])
     this.decisions = new Decisions(plan.hunks)
@@ -35,10 +30,7 @@ export class OpenPlan {
   /** Sits where this editor does not yet, and reads the plan. Rejects with a sentence where it waits no more. */
   static async open(project: Project, id: string): Promise<OpenPlan> {
     await project.sit()
-    const plan = await project.ask<'plan', Plan>('plan', { plan: id, shown: true })
-    const row = project.rows.approvals.get(id)
-    if (plan.hash === null || row?.state !== 'waits') throw new Error(row?.shown ?? `${id} waits no more.`)
-    return new OpenPlan(project, row, plan)
+    return new OpenPlan(project, await project.ask<'plan', Plan>('plan', { plan: id, shown: true }))
   }
 
   get stage(): Stage {
@@ -51,20 +43,20 @@ export class OpenPlan {
   /** Answers by the hash that was shown. Resolves once the daemon has said what became of that. */
   async send(answer: Pick<Methods['answer']['params'], 'decision' | 'reason'>): Promise<void> {
     if (this.stage === 'sent' || this.stage === 'over') return
-    const { row, plan, decisions } = this
-    const choices = answer.decision === 'choose' && { choices: decisions.choices() }
+    const { id, hash } = this.plan
+    const choices = answer.decision === 'choose' && { choices: this.decisions.choices() }
     this.#isSent = true
     this.project.changed()
     const became = await this.project
-      .ask('answer', { plan: row.id, hash: plan.hash ?? '', ...answer, ...choices })
-      .catch((fault: unknown) => ({ type: 'unfit' as const, why: faultText(fault) }))
+      .ask<'answer', Became>('answer', { plan: id, hash, ...answer, ...choices })
+      .catch((fault: unknown) => ({ type: 'fault', shown: faultText(fault) }))
     if (became.type === 'taken') return
     this.#isSent = false
-    this.#fault = `The answer did not count: ${whyNot(became)}`
+    this.#fault = became.shown ?? ''
   }
 
   get #now(): PlanRow | undefined {
-    return this.project.rows.approvals.get(this.row.id)
+    return this.project.rows.approvals.get(this.plan.id)
   }
 
   /** Why it waits no more; undefined while it does. */
@@ -120,7 +112,7 @@ export class OpenPlan {
       lines.push(...diff.map(one => `│ ${one}`))
       hunks.push({ at, line, end: lines.length - 1 })
     }
-    if (plan.code !== '' && stage !== 'over') lines.push(`code for a script: ${plan.code} (${this.row.id})`)
+    if (plan.code !== '' && stage !== 'over') lines.push(`code for a script: ${plan.code} (${plan.id})`)
     const end = lines.length - 1
     return { text: `${lines.join('\n')}\n`, hunks: [...hunks, { at: pieces.length, line: end, end }] }
   }

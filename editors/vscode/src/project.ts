@@ -14,7 +14,7 @@ export interface Seam {
 }
 
 /** That a project follows. */
-export const TOPICS = ['approvals', 'calls', 'kernels', 'seats'] as const satisfies readonly Topic[]
+export const TOPICS = ['approvals', 'kernels', 'seats'] as const satisfies readonly Topic[]
 
 /**
  * A project in the editor, by the root that `imago lsp` names. What that has told last is all the state that there is; what
@@ -24,7 +24,6 @@ export class Project {
   readonly root: string
   readonly rows = {
     approvals: new Map<string, PlanRow>(),
-    calls: new Map<string, TopicRows['calls']>(),
     kernels: new Map<string, TopicRows['kernels']>(),
     seats: new Map<string, Asks<TopicRows['seats']>>(),
   }

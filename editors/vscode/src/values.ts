@@ -1,4 +1,4 @@
-import { jobLine, type Part } from '../../../src/front/shown-answer.ts'
+import type { Part } from '../../../src/front/shown-answer.ts'
 import { escapeLine, escapeText } from '../../../src/text/escape.ts'
 import { faultText, type Project } from './project.ts'
 
@@ -21,26 +21,11 @@ type Code = Readonly<{ text: string; languageId: string; file: string | undefine
 /** Seconds, as many as a call may be waited for: it never goes on unseen. */
 const PATIENCE = 1_000_000
 
-const jobOf = ({ rows }: Project, call: string) => [...rows.calls.values()].find(row => row.call === call)
-
-/** An evaluation that has not ended, in a line. */
-export function runsLine(project: Project, call: string): string {
-  const { job, plan } = jobOf(project, call) ?? {}
-  return job ? jobLine({ job, status: plan === null ? 'running' : 'waiting' }) : '… runs'
-}
-
-/** Stops an evaluation, or withdraws its plan; answers with what came of that. */
-export async function stop(project: Project, call: string): Promise<string> {
-  const { job } = jobOf(project, call) ?? {}
-  if (job === undefined) return 'the evaluation has not begun yet, or has ended.'
-  return (await project.call('interrupt_job', { job })).shown
-}
-
 /** Runs code in the program that the person has chosen, else in one of its language. `value`: worth a closer look. */
-export async function evaluate(project: Project, { text, languageId, file, line }: Code, call?: string) {
+export async function evaluate(project: Project, { text, languageId, file, line }: Code) {
   const { kernel } = project
   const args = { expr: text, patience: PATIENCE, ...(file && { file, line }), ...(kernel && { kernel }) }
-  const answer = await project.call('eval_expr', args, { language: languageId, call }).catch(faultText)
+  const answer = await project.call('eval_expr', args, { language: languageId }).catch(faultText)
   if (typeof answer === 'string')
     return { ok: false, short: `✗ ${escapeLine(answer)}`, text: escapeText(answer), value: undefined }
   const { handle } = (answer.ok ? answer.result : {}) as { handle?: string }

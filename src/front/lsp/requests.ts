@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { Connection } from 'vscode-languageserver/node'
 import { LSPErrorCodes, ResponseError } from 'vscode-languageserver/node'
+import { isRunning } from '../../../tools/outcome.ts'
 import { isRecord } from '../../../tools/record.ts'
+import { oneLine } from '../../../tools/text.ts'
 import { messageOf, WireError } from '../../../wire/errors.ts'
 import type { CallEvent } from '../../calls/contract.ts'
 import { refuseDebugger } from '../../debugger.ts'
@@ -38,6 +40,8 @@ export class Requests {
   readonly #waiting = new WeakMap<Project, Waiting>()
   /** Calls that the editor follows, by their keys, with the plan that each waits for. */
   readonly #asked = new Map<string, string | undefined>()
+  /** Evaluations of the editor that have not ended, by the names of their calls. */
+  readonly #evaluations = new Set<string>()
   readonly #places = new WeakMap<Project, PlanPlaces>()
   /** The connections that have a seat now. */
   readonly #sitting = new Map<Project, DaemonClient>()
@@ -105,9 +109,11 @@ export class Requests {
       void this.#tell('imago/event', { root: project.root, call, ...event })
     }
     if (follow) this.#asked.set(call, undefined)
+    if (tool === 'eval_expr') this.#evaluations.add(call)
     const envelope = await project
       .call({ tool, args, call, signal, ...(follow && { on }) })
       .finally(() => this.#asked.delete(call))
+    if (!envelope.ok || !isRunning(envelope.result)) this.#evaluations.delete(call)
     if (!shown) return envelope
     const text = await project.show(tool, envelope)
     return { ...envelope, shown: text, kernel: args.kernel, ...shownAnswer(tool, envelope) }
@@ -115,7 +121,8 @@ export class Requests {
 
   /**
    * The arguments as the tool takes them. `inspect` with a `line` looks in the frame of the error there; `undo_change` takes
-   * the plan of a change for its name, and without either takes back the newest that was not taken back.
+   * the plan of a change for its name, and without either takes back the newest that was not taken back; `interrupt_job`
+   * without a `job` stops the newest evaluation of the editor.
    */
   async #meant(project: Project, asked: EditorCall): Promise<EditorArgs> {
     const { tool } = asked
@@ -126,6 +133,12 @@ export class Requests {
       const isPlace = typeof file === 'string' && typeof line === 'number' && typeof expr === 'string'
       const found = isPlace && kernel === undefined && this.#options.frameAt(file, line, expr)
       return found ? { ...found, expr } : rest
+    }
+    if (tool === 'interrupt_job' && !args.job) {
+      const rows = [...project.rows.calls.values()]
+      const job = rows.findLast(({ call }) => this.#evaluations.has(call))?.job
+      if (job === undefined) throw new Error('No evaluation of this editor runs.')
+      return { job }
     }
     if (tool !== 'undo_change') return args
     const { ends } = await (await project.reach()).request('approvals', {})
@@ -360,18 +373,20 @@ const answerInWords = (became: Methods['answer']['result']) =>
     ? became
     : { ...became, shown: escapeLine(`The answer did not count: ${whyNot(became)}`) }
 
-/** The plan with all that is said of it, and the hash of the same plan. */
+/** The plan with all that is said of it, and the hash of the same plan. Rejects where it waits no more. */
 async function planInWords(client: DaemonClient, id: string): Promise<Plan> {
-  const [plan, { approvals }] = await Promise.all([
+  const [plan, { approvals, ends }] = await Promise.all([
     client.request('plan', { plan: id }),
     client.request('approvals', {}),
   ])
   const row = approvals.find(one => one.id === id)
   if (plan.body === null || row === undefined)
-    return { ...plan, body: null, hash: null, heading: [], hunks: [] }
+    throw new Error(ends.find(end => end.id === id)?.why ?? `${oneLine(id)} waits no more.`)
   const { body, hunks } = plan
   return {
     ...plan,
+    id,
+    title: row.title,
     hash: row.hash,
     heading: planHeading(row, { body, hunks }),
     hunks: hunks.map(hunk => ({ ...hunk, head: hunkHead(hunk, hunks.length) })),

@@ -86,7 +86,7 @@ local function answer(params)
   end
   params.plan, params.hash = view.id, view.plan.hash
   client.ask(view.project, 'answer', params, function(became)
-    if became.type ~= 'taken' then window.say('it was not taken: ' .. (became.why or became.type)) end
+    if became.shown then window.say(became.shown) end
   end)
 end
 
@@ -189,7 +189,7 @@ function M.open(project, id)
   local asked_at = place()
   local function found(plan)
     local row = project.rows.approvals[id]
-    if not plan.hash or not row or not row.waits then return window.say(id .. ' waits no more') end
+    if not row or not row.waits then return window.say(id .. ' waits no more') end
     -- By now the person may be typing into something else.
     if place() ~= asked_at or vim.fn.mode() ~= 'n' then return window.say(id .. ' waits: :Imago plans shows it') end
     local buf = window.open(project, 'plan', keys)

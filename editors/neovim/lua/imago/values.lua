@@ -57,11 +57,9 @@ function M.result(project)
   window.report(project, 'result', window.lines(last.shown))
 end
 
---- Stops the last evaluation, where its answer was that it still runs.
+--- Stops the newest evaluation that runs.
 function M.interrupt(project)
-  local job = vim.tbl_get(last or {}, 'result', 'job')
-  if not job then return window.say('the last evaluation runs no more, or has not run for a minute yet') end
-  client.call(project, 'interrupt_job', { job = job }, function(envelope) window.say(envelope.shown) end)
+  client.call(project, 'interrupt_job', vim.empty_dict(), function(envelope) window.say(envelope.shown) end)
 end
 
 --- Shows a value and, below it, its parts: Enter goes on to one of them, and - goes back. That runs no code.

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { delimiter, join, resolve } from 'node:path'
 import * as vscode from 'vscode'
 import type { LanguageClient } from 'vscode-languageclient/node'
 import { isWithin, realOf } from '../../../../src/files/roots.ts'
@@ -141,7 +141,7 @@ export function activate({ subscriptions }: vscode.ExtensionContext): void {
       const value = editor && (await results.evaluate(here(), editor))
       if (value) keep(here(), value)
     },
-    stop: async () => tell(await results.stop()),
+    stop: async () => tell((await here().call('interrupt_job', {})).shown),
     async value() {
       const { document, selection } = vscode.window.activeTextEditor ?? {}
       const prompt = 'An expression; looking runs no code'
@@ -183,8 +183,7 @@ export function activate({ subscriptions }: vscode.ExtensionContext): void {
 function found(command: string): string {
   const path = command.replace(/^~(?=\/)/, homedir())
   const folders = [...(process.env.PATH ?? '').split(delimiter), join(homedir(), '.local/bin')]
-  const places = path.includes('/') ? [path] : folders.map(folder => join(folder, path))
-  const place = places.find(one => existsSync(one))
+  const place = folders.map(folder => resolve(folder, path)).find(one => existsSync(one))
   if (place === undefined) throw new Error(`There is no ${path} in ${folders.join(', ')}.`)
   return place
 }

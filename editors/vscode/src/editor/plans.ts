@@ -100,7 +100,7 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
     if (open.files.length === 0) return showText(summaryOf(open))
     // VS Code puts behind it how many texts there are.
     const files = open.files.length === 1 ? '1 file' : `${open.files.length} files`
-    const title = plainLabel(`Imago: ${open.row.title}; question + ${files}`)
+    const title = plainLabel(`Imago: ${open.plan.title}; question + ${files}`)
     await vscode.window.tabGroups.close(tabsOf(({ label }) => label.startsWith(title)))
     await vscode.commands.executeCommand('vscode.changes', title, [
       [summaryOf(open), undefined, summaryOf(open)],
@@ -112,8 +112,7 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
 
   /** Rows of the project have changed: a plan that is shown may wait no more. */
   changed(project: Project): void {
-    for (const open of this.#plans.values())
-      if (open.project === project && open.news !== open.drawn) this.#draw(open)
+    for (const open of this.#plans.values()) if (open.project === project) this.#draw(open)
   }
 
   /** Takes back a change, the last one where none is named. That is a plan too, which opens. */
@@ -124,7 +123,6 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
   }
 
   #draw(open: OpenPlan): void {
-    open.drawn = open.news
     this.#texts.fire(summaryOf(open))
     this.#lenses.fire()
   }
@@ -169,7 +167,7 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
       )
     if (open === undefined || side === 'before') return []
     const lens = (line: number, title: string, name: string, at?: number) => {
-      const does = { title, command: `imago.plan.${name}`, arguments: [open.row.id, at] }
+      const does = { title, command: `imago.plan.${name}`, arguments: [open.plan.id, at] }
       return new vscode.CodeLens(new vscode.Range(line, 0, line, 0), does)
     }
     const { stage, decisions } = open
@@ -250,7 +248,7 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
       return this.#go(open)
     }
     const { at, piece } = decisions
-    const reason = await askReason(piece === undefined ? open.row.title : open.headOf(piece))
+    const reason = await askReason(piece === undefined ? open.plan.title : open.headOf(piece))
     if (reason === undefined) return
     if (stage === 'whole') return open.send({ decision: 'deny', ...(reason !== null && { reason }) })
     decisions.to(at)
@@ -261,12 +259,11 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
   async #edit(open: OpenPlan): Promise<void> {
     const { at, piece } = open.decisions
     if (open.stage !== 'choose' || piece === undefined) return
-    const { number, shown, line, after } = piece.hunk
+    const { number, shown, after } = piece.hunk
     // By the end of its name it has the language of the file.
     const path = join('/', dirname(shown), `hunk ${number} of ${basename(shown)}`)
     const uri = vscode.Uri.from({ scheme: EDIT, path, query: `${++this.#editsMade}` })
-    const name = `hunk ${number} of ${open.decisions.pieces.length} · ${shown}:${line}`
-    const title = plainLabel(`${name}: Take this text (Ctrl+S)`)
+    const title = plainLabel(`Take this text (Ctrl+S): ${open.headOf(piece)}`)
     this.#edits.set(`${uri}`, { open, at, title, text: Buffer.from(after.replaceAll('\r\n', '\n')) })
     await showText(uri)
   }
@@ -353,11 +350,11 @@ const editorOf = (uri: vscode.Uri) =>
 
 const pathOf = (shown: string) => (shown.startsWith('/') ? shown : `/${shown}`)
 
-const uriOf = ({ row }: OpenPlan, side: 'asks' | 'before' | 'after', shown: string) =>
-  vscode.Uri.from({ scheme: SCHEME, path: pathOf(shown), query: `${row.id} ${side}` })
+const uriOf = ({ plan }: OpenPlan, side: 'asks' | 'before' | 'after', shown: string) =>
+  vscode.Uri.from({ scheme: SCHEME, path: pathOf(shown), query: `${plan.id} ${side}` })
 
 /** What is asked; once all is decided, what will be applied. */
-const summaryOf = (open: OpenPlan) => uriOf(open, 'asks', `${open.row.id}.imago`)
+const summaryOf = (open: OpenPlan) => uriOf(open, 'asks', `${open.plan.id}.imago`)
 
 /** The addresses of a file's texts, as it is and as it would be. */
 const sidesOf = (open: OpenPlan, { shown }: ShownFile) =>

@@ -1,6 +1,6 @@
 import * as vscode from 'vscode'
 import type { Project } from '../project.ts'
-import { evaluate, runsLine, stop, type ValueNode } from '../values.ts'
+import { evaluate, type ValueNode } from '../values.ts'
 
 /** Results of evaluations behind their code, until the text changes there. */
 export class Results {
@@ -9,8 +9,6 @@ export class Results {
   })
   /** By document and line. */
   readonly #shown = new Map<vscode.TextDocument, Map<number, vscode.DecorationOptions>>()
-  /** Of evaluations that have not ended, by their calls, the newest last. */
-  readonly #running = new Map<string, Project>()
 
   register(): vscode.Disposable[] {
     return [
@@ -42,23 +40,11 @@ export class Results {
       this.#shown.set(document, (this.#shown.get(document) ?? new Map()).set(last, drawn))
       this.#draw()
     }
-    const call = crypto.randomUUID()
-    this.#running.set(call, project)
-    const drawing = setInterval(() => put(runsLine(project, call), 'Imago: Stop the Evaluation'), 500)
-    const code = { text, file, languageId, line: start.line + 1 }
-    const answer = await evaluate(project, code, call).finally(() => {
-      clearInterval(drawing)
-      this.#running.delete(call)
-    })
+    put('… runs', 'Imago: Stop the Evaluation')
+    const answer = await evaluate(project, { text, file, languageId, line: start.line + 1 })
     // A block of code, longer fences than any in the text: nothing in it is read as markup.
     put(answer.short, new vscode.MarkdownString().appendCodeblock(answer.text, 'plaintext'), !answer.ok)
     return answer.value
-  }
-
-  /** Stops the newest evaluation that has not ended. */
-  async stop(): Promise<string> {
-    const [call, project] = [...this.#running].at(-1) ?? []
-    return call && project ? stop(project, call) : 'no evaluation runs.'
   }
 
   #draw(): void {
