@@ -14,6 +14,7 @@ import {
   type FamilyPlace,
   isFull,
   leftBy,
+  reloads,
   type Standing,
   servedNames,
 } from './families.ts'
@@ -207,6 +208,15 @@ export class Attachments {
     const program = family.programs.find(one => kernel.is(placeOf(one)))
     if (program === undefined) return kernel.isHelper ? { ...none, standing: 'helper' } : none
     return family.placeOf(program)
+  }
+
+  /** Whether what has started it does so again when a file changes. */
+  isReloaded(kernel: NamedKernel | undefined): boolean {
+    if (!(kernel instanceof AttachedKernel)) return false
+    const family = this.#readFamily()
+    const program = family.programs.find(one => kernel.is(placeOf(one)))
+    const parent = program && family.parentOf(program)
+    return program !== undefined && parent !== undefined && reloads(parent, program)
   }
 
   /** The family as it was announced, which is read again once that has changed. */

@@ -387,6 +387,11 @@ class OpenKernels {
     return others.flatMap(({ name, present }) => (present === undefined ? [] : [{ name, kernel: present }]))
   }
 
+  /** Whether what has started the program of that name does so again when a file changes. */
+  isReloaded(name: string): boolean {
+    return this.#attachments.isReloaded(this.#kernels.get(name))
+  }
+
   /** Starts a kernel only to see whether it can be done; see `tryLanguage`. Throws `KernelError`. */
   async trial({ language, root, env }: Omit<Start, 'name'>): Promise<Trial> {
     this.#refuseClosed()
