@@ -95,8 +95,9 @@ function isParent(one: Program, child: Program): boolean {
 /** On Linux in ticks since the boot; elsewhere no number, which nothing comes after. */
 const beganAt = ({ started }: Program) => Number(started.split(':')[1] ?? Number.NaN)
 
-/** Words of a command that starts its program again when a file changes. */
-const RELOADS = /^--(auto-?)?reload\b|^--(dev|watch)$|^dev$|(^|\/)(adev|hupper|watchfiles)$/
+/** A command that starts its program again when a file changes. */
+const RELOADS =
+  /\s--(auto-?)?reload\b|\bfastapi dev\b|\bsanic\b.*\s--dev\b|(^|[\s/])(adev|hupper|watchfiles)\s/
 
 /** What Django, Werkzeug and Bottle put into the environment of a child that they start again. */
 const RELOADED = /RUN_MAIN$|^BOTTLE_CHILD$/
@@ -106,7 +107,7 @@ export function reloads(supervisor: Program, child: Program): boolean {
   const [above, below] = [startedOf(supervisor.pid), startedOf(child.pid)]
   const has = above?.env() ?? {}
   const isNew = (name: string) => RELOADED.test(name) && has[name] === undefined
-  return above?.words.some(word => RELOADS.test(word)) === true || Object.keys(below?.env() ?? {}).some(isNew)
+  return RELOADS.test(above?.words.join(' ') ?? '') || Object.keys(below?.env() ?? {}).some(isNew)
 }
 
 /** Whose a helper was that has outlived its parent, as a clause. */
