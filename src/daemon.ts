@@ -34,6 +34,7 @@ import { openPageSessions } from './front/page-sessions.ts'
 import type { FailureData, ShutdownResult } from './front/protocol.ts'
 import { tryConnect } from './front/reach.ts'
 import { openRunProcesses } from './front/run-process.ts'
+import { silentProcesses } from './front/runs.ts'
 import { openHosts, openSeats } from './front/seat/seats.ts'
 import { openServer, SERVER_LIMITS, type ServerLimits } from './front/server.ts'
 import { Subscriptions } from './front/subscriptions.ts'
@@ -439,6 +440,7 @@ function kernelsOf(parts: KernelsParts): Kernels {
     lives: parts.lives,
     changed: () => touch('kernels', 'output'),
     ...ruling,
+    silent: () => silentProcesses(runtimeDir),
     programs: openPrograms({
       runtimeDir,
       settings: { ...config.kernels, stateDir },

@@ -4,8 +4,8 @@ import { oneLine } from '../../tools/text.ts'
 import type { Kernel } from '../../wire/kernel.ts'
 import type { Run } from './run.ts'
 
-/** How long an image is asked for a module of its own, in milliseconds; and how many files after one change. */
-const [LOOK_MS, FILES] = [500, 5]
+/** How long an image is asked for a module of its own, in milliseconds; how many files after one change, and programs of one. */
+const [LOOK_MS, FILES, PROGRAMS] = [500, 5, 5]
 
 /** As what an image has a file: as the script that it was started with, or as a module. */
 type LoadedAs = 'script' | 'module'
@@ -13,6 +13,7 @@ type LoadedAs = 'script' | 'module'
 /**
  * A line for each Python file that was changed and that programs of the project have loaded: they run what they loaded
  * before, and how the new one comes to run. A script is never said to be loaded whole, which would run it a second time.
+ * Of programs that listen and are not attached nothing is known: they are named as such, and none is attached for this.
  * Undefined where nothing is to be said; never rejects.
  */
 export async function runsOldText(
@@ -25,12 +26,14 @@ export async function runsOldText(
   } = run
   const files = changes.filter(({ path, after }) => after !== null && path.endsWith('.py')).slice(0, FILES)
   const living = options.kernels.besides({ name: '', root }).filter(({ name }) => run.mayLook(name))
-  if (files.length === 0 || living.length === 0) return undefined
+  if (files.length === 0) return undefined
   try {
     const { kernels } = await options.kernels.project(root, undefined)
-    const groups = kernels.flatMap(({ state, group }) => (state === 'supervisor' ? [group] : []))
-    const isSupervised = (name: string) =>
-      kernels.some(one => one.name === name && groups.includes(one.group))
+    const listening = kernels.filter(
+      ({ name, state, language }) =>
+        language === 'python' && ['listens', 'helper'].includes(state) && run.mayLook(name),
+    )
+    const isReloaded = (name: string) => options.kernels.isReloaded(name)
     const asked = files.map(async file => {
       const changed = changedDefinitions(textOf(file.before), textOf(file.after))
       const loaded = async ({ kernel }: (typeof living)[number]) => {
@@ -43,9 +46,9 @@ export async function runsOldText(
       const namesOf = (fits: (name: string, as: LoadedAs) => boolean) =>
         all.flatMap(({ name, as }) => (as !== undefined && fits(name, as) ? [name] : []))
       const isRunAgain = (as: LoadedAs) => as === 'script' && changed === undefined
-      const supervised = namesOf(isSupervised)
-      const scripts = namesOf((name, as) => !isSupervised(name) && isRunAgain(as))
-      const others = namesOf((name, as) => !isSupervised(name) && !isRunAgain(as))
+      const reloaded = namesOf(isReloaded)
+      const scripts = namesOf((name, as) => !isReloaded(name) && isRunAgain(as))
+      const others = namesOf((name, as) => !isReloaded(name) && !isRunAgain(as))
       const args = {
         path: file.shown,
         ...(changed !== undefined && { names: changed }),
@@ -61,7 +64,8 @@ export async function runsOldText(
       return [
         ...old(others, `: load_file ${JSON.stringify(args)} loads ${loads}.`),
         ...old(scripts, ' until started again: to load the file would run its top level a second time.'),
-        ...old(supervised, ' until started again, which a reloader does by itself.'),
+        ...old(reloaded, ' until started again, which a reloader does by itself.'),
+        ...notLookedAt(listening, { path: file.shown, names: changed }),
       ]
     })
     return (await Promise.all(asked)).flat().join('\n') || undefined
@@ -69,6 +73,24 @@ export async function runsOldText(
     options.log('programs could not be asked for the text that they run', error)
     return undefined
   }
+}
+
+/** Programs that nobody has attached to are not asked. */
+function notLookedAt(
+  [first, ...others]: readonly { readonly name: string }[],
+  file: { readonly path: string; readonly names: readonly string[] | undefined },
+): readonly string[] {
+  if (first === undefined) return []
+  const named = [first, ...others.slice(0, PROGRAMS - 1)].map(({ name }) => oneLine(name)).join(', ')
+  const more = others.length < PROGRAMS ? '' : ` and ${others.length + 1 - PROGRAMS} more`
+  const [listen, may, one] =
+    others.length === 0
+      ? ['listens and was not looked at', 'it may', 'it']
+      : ['listen and were not looked at', 'they may', 'one']
+  const loads =
+    file.names === undefined ? '' : `; load_file ${JSON.stringify(file)} then loads ${file.names.join(', ')}`
+  const attach = `attach ${JSON.stringify({ name: first.name })} joins ${one}${loads}`
+  return [`${named}${more} ${listen}: ${may} run the old text of ${oneLine(file.path)}. ${attach}.`]
 }
 
 interface LoadedModule {

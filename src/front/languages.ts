@@ -3,6 +3,7 @@ import { basename, delimiter, join } from 'node:path'
 import { oneLine } from '../../tools/text.ts'
 import { type Language, languageNamed } from '../../wire/languages.ts'
 import type { Started } from '../../wire/process-start.ts'
+import type { Silent } from '../kernels/programs.ts'
 import { PACKAGE_ROOT } from '../paths.ts'
 import type { Blocks } from './blocks.ts'
 import type { DaemonClient } from './client.ts'
@@ -100,27 +101,35 @@ interface Listening {
   /** Why a process of this command would not, where that can be seen from its words. */
   deaf(command: readonly string[]): string | undefined
   /** Why a process that this command has started does not, where that can be seen from what it was started with. */
-  silent(process: Started, command: readonly string[]): string | undefined
+  silent(process: Started, command: readonly string[]): Pick<Silent, 'why' | 'mend'> | undefined
 }
 
 /** In the place of the command that a person has to put before ours, where that is not known. */
 const LAUNCHER = 'LAUNCHER'
 
-/** Characters that are shown of the command of a process. */
-const MOST_WORDS = 200
+/** Characters that are shown of a command that works. */
+const MOST_WORDS = 500
 
 const RUN_FOLDER = join(PACKAGE_ROOT, 'wire/peers/python/run')
 
 const isPython = (command = '') => /^python[\d.]*$/.test(basename(command))
 
-function deafPython([command = '', ...words]: readonly string[]): string | undefined {
+/** A command without what its program is given, which may be a secret. */
+export function withoutArguments(words: readonly string[]): readonly string[] {
+  const python = words.findIndex(isPython)
+  const file = words.findIndex((word, at) => at > python && (word === '-c' || !word.startsWith('-')))
+  return python < 0 || file < 0 || file === words.length - 1 ? words : [...words.slice(0, file + 1), '…']
+}
+
+/** The option by which a Python of that command does not listen, and what it does not do for that. */
+function deafPython([command = '', ...words]: readonly string[]) {
   if (!isPython(command)) return undefined
   const first = words.findIndex(word => !/^-[A-Za-z]+$/.test(word) || /^-[cm]/.test(word))
   const options = first < 0 ? words : words.slice(0, first)
   const deaf = options.find(option => /^-[A-Za-z]*[ISE]/.test(option))
   if (deaf === undefined) return undefined
   const why = /[IE]/.test(deaf) ? 'does not read PYTHONPATH' : 'does not run sitecustomize'
-  return `${command} ${deaf} ${why}, so this Python will not listen. Leave ${deaf} out.`
+  return { option: deaf, why, mend: `Leave ${deaf} out.` }
 }
 
 /** One for each language that reads its environment. */
@@ -130,28 +139,42 @@ export const LISTENING: readonly Listening[] = [
       PYTHONPATH: [RUN_FOLDER, ...(env.PYTHONPATH ? [env.PYTHONPATH] : [])].join(delimiter),
       IMAGO_RUN: JSON.stringify({ name, heard }),
     }),
-    deaf: deafPython,
-    silent({ pid, words, env: read }, command) {
+    deaf(command) {
+      const { option, why, mend } = deafPython(command) ?? {}
+      return option && `${command[0]} ${option} ${why}, so this Python will not listen. ${mend}`
+    },
+    silent({ words, env: read }, command) {
       if (!isPython(words[0])) return undefined
       const deaf = deafPython(words)
-      const env = deaf === undefined ? read() : undefined
-      if (env === undefined) return deaf
-      const started = `Process ${pid} (${oneLine(words.join(' ')).slice(0, MOST_WORDS)}) was started`
+      if (deaf !== undefined)
+        return { why: `was started with ${deaf.option}, which ${deaf.why}`, mend: deaf.mend }
+      const env = read()
+      if (env === undefined) return undefined
       if (env.IMAGO_RUN === undefined)
-        return `${started} without the environment of imago run, as env -i does it. Let it keep PYTHONPATH and all that begins with IMAGO_ or XDG_.`
+        return {
+          why: 'was started without the environment of imago run, as env -i does it',
+          mend: 'Let it keep PYTHONPATH and all that begins with IMAGO_ or XDG_.',
+        }
       const own = command.findIndex(isPython)
       const launcher = own > 0 ? command.slice(0, own) : [LAUNCHER]
-      const behind = [...launcher, 'imago run --', ...(own > 0 ? command.slice(own) : words)].join(' ')
+      const works = [...launcher, 'imago run --', ...(own > 0 ? command.slice(own) : words)].join(' ')
+      const behind = oneLine(works).slice(0, MOST_WORDS)
       const path = (env.PYTHONPATH ?? '').split(delimiter)
       const before = path.indexOf(RUN_FOLDER)
       if (before < 0)
-        return `${started} with a PYTHONPATH that the command has set. Put imago run behind that: ${behind}`
+        return {
+          why: 'was started with a PYTHONPATH that the command has set',
+          mend: `Put imago run behind that: ${behind}`,
+        }
       const other = path
         .slice(0, before)
         .map(folder => join(folder, 'sitecustomize.py'))
         .find(file => existsSync(file))
       if (other === undefined) return undefined
-      return `${started} with another sitecustomize before that of Imago, ${other}. Put imago run behind what does that: ${behind}`
+      return {
+        why: `was started with another sitecustomize before that of Imago, ${oneLine(other)}`,
+        mend: `Put imago run behind what does that: ${behind}`,
+      }
     },
   },
 ]

@@ -1,7 +1,7 @@
 import type { ProjectKernel } from '../../tools/contract.ts'
 import { messageOf } from '../../wire/errors.ts'
 import { DEFAULT_LANGUAGE, languageAt } from '../../wire/languages.ts'
-import { foldersOf } from '../../wire/process-start.ts'
+import { foldersOf, listensAt } from '../../wire/process-start.ts'
 import type { Program, ProgramEnd, Programs } from '../../wire/programs.ts'
 import { readSecretFile } from '../../wire/secret-file.ts'
 import { isOfProject, nameFrom, realOf } from '../files/roots.ts'
@@ -14,6 +14,7 @@ import {
   type FamilyPlace,
   isFull,
   leftBy,
+  reloads,
   type Standing,
   servedNames,
 } from './families.ts'
@@ -28,6 +29,7 @@ import {
   isNotebook,
   isTarget,
   namesOf,
+  type Silent,
   type Target,
   whoAnswer,
 } from './programs.ts'
@@ -55,6 +57,8 @@ export interface Attach extends Insisting {
 interface AttachmentsOptions extends KernelOptions {
   readonly programs: Programs
   readonly store: AttachmentStore
+  /** What `imago run` has started and cannot listen. */
+  silent(): readonly Silent[]
   /** All kernels by name, where attached ones stand among the others. */
   readonly kernels: Map<string, NamedKernel>
   /** A name that a person gave for a new kernel, or a `KernelError`. */
@@ -118,7 +122,7 @@ export class Attachments {
 
   #target({ target, within }: Attach): Promise<Target> {
     const { programs } = this.#options
-    return findTarget(target, { programs, family: this.#families.read(), within })
+    return findTarget(target, { programs, family: this.#families.read(), silent: this.#silent(), within })
   }
 
   async #attach(asked: Attach, target: Target): Promise<KernelRow> {
@@ -156,7 +160,7 @@ export class Attachments {
     } catch (error) {
       if (former) kernels.set(name, former)
       else kernels.delete(name)
-      throw notAttached(error, { target, key })
+      throw notAttached(error, { target, key, silent: this.#silent() })
     }
     for (const one of this.#attached()) if (one.isPastBeside(kernel)) kernels.delete(one.name)
     this.#remember()
@@ -204,6 +208,15 @@ export class Attachments {
     const program = family.programs.find(one => kernel.is(placeOf(one)))
     if (program === undefined) return kernel.isHelper ? { ...none, standing: 'helper' } : none
     return family.placeOf(program)
+  }
+
+  /** Whether what has started it does so again when a file changes. */
+  isReloaded(kernel: NamedKernel | undefined): boolean {
+    if (!(kernel instanceof AttachedKernel)) return false
+    const family = this.#readFamily()
+    const program = family.programs.find(one => kernel.is(placeOf(one)))
+    const parent = program && family.parentOf(program)
+    return program !== undefined && parent !== undefined && reloads(parent, program)
   }
 
   /** The family as it was announced, which is read again once that has changed. */
@@ -275,11 +288,30 @@ export class Attachments {
     return this.#freeName({ program, address: program.address }, root)
   }
 
+  /** What `imago run` has started in that project and cannot listen. */
+  silentIn(root: string): readonly Silent[] {
+    return this.#silent().filter(({ cwd }) => isOfProject(realOf(cwd), root))
+  }
+
+  /** But for those that listen by themselves; of what a launcher has left that did, nothing is believed. */
+  #silent(): readonly Silent[] {
+    const silent = this.#options.silent()
+    if (silent.length === 0) return silent
+    const { programs } = this.#families.read()
+    const listens = ({ address, pid }: Program) =>
+      !address.startsWith('unix:') || listensAt(pid, address.slice('unix:'.length)) === true
+    return silent.filter(({ pid }) => !programs.some(one => one.pid === pid && listens(one)))
+  }
+
   /** What listens in a project and is not attached, supervisors among it. */
   listeningIn(root: string): readonly ProjectKernel[] {
     const family = this.#families.read()
+    const silent = this.silentIn(root)
     const listening = this.#unattached(family.programs).filter(
-      one => one.process === 'lives' && isOfProject(realOf(one.cwd), root),
+      one =>
+        one.process === 'lives' &&
+        isOfProject(realOf(one.cwd), root) &&
+        silent.every(({ pid }) => pid !== one.pid),
     )
     const isSupervisor = (one: Program) => family.placeOf(one).standing === 'supervisor'
     const others = listening.filter(one => !isSupervisor(one))
@@ -289,6 +321,10 @@ export class Attachments {
     const closed = this.#closedNotebooksIn(root, family).map(pid => {
       const what = { language: DEFAULT_LANGUAGE.name, what: 'a notebook', message: HAVE_A_NOTEBOOK_LISTEN }
       return { ...unused, ...what, group: 'notebook', name: String(pid), state: 'not_listening', pid }
+    })
+    const deaf = silent.map(({ pid, words, why, mend }) => {
+      const what = { language: DEFAULT_LANGUAGE.name, what: words, message: `It ${why}. ${mend}` }
+      return { ...unused, ...what, group: String(pid), name: String(pid), state: 'not_listening', pid }
     })
     const rows = listening.map(one => ({
       ...unused,
@@ -301,7 +337,7 @@ export class Attachments {
       message:
         family.placeOf(one).standing === 'orphan' ? `It was ${leftBy(one.name, one.parent ?? null)}.` : null,
     }))
-    return [...rows, ...closed]
+    return [...rows, ...closed, ...deaf]
   }
 
   /** The processes of open notebooks of a project that do not listen. */
@@ -421,11 +457,17 @@ export class Attachments {
   /** The programs that can be attached to, and are not yet; and notebooks of that project that cannot be. */
   async announced(root: string): Promise<AnnouncedPrograms> {
     const family = this.#families.read()
-    const there = await whoAnswer(family.programs, this.#options.programs)
+    const silent = this.silentIn(root)
+    const heard = family.programs.filter(one => silent.every(({ pid }) => pid !== one.pid))
+    const there = await whoAnswer(heard, this.#options.programs)
     const rows = this.#unattached(there).map(one => rowOf(one, { among: there, family }))
     const reason = `does not listen. ${HAVE_A_NOTEBOOK_LISTEN}`
     const closed = this.#closedNotebooksIn(root, family).map(pid => ({ file: `Process ${pid}`, reason }))
-    return { announced: rows, skipped: [...family.skipped, ...closed] }
+    const deaf = silent.map(({ pid, words, why, mend }) => ({
+      file: `Process ${pid} (${words})`,
+      reason: `does not listen: it ${why}. ${mend}`,
+    }))
+    return { announced: rows, skipped: [...family.skipped, ...closed, ...deaf] }
   }
 
   /**

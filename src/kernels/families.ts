@@ -1,3 +1,4 @@
+import { startedOf } from '../../wire/process-start.ts'
 import type { Program, ProgramEnd, Programs, SkippedFile } from '../../wire/programs.ts'
 import { allOf, groupOf } from './programs.ts'
 import type { NamedKernel } from './rows.ts'
@@ -93,6 +94,21 @@ function isParent(one: Program, child: Program): boolean {
 
 /** On Linux in ticks since the boot; elsewhere no number, which nothing comes after. */
 const beganAt = ({ started }: Program) => Number(started.split(':')[1] ?? Number.NaN)
+
+/** A command that starts its program again when a file changes. */
+const RELOADS =
+  /\s--(auto-?)?reload\b|\bfastapi dev\b|\bsanic\b.*\s--dev\b|(^|[\s/])(adev|hupper|watchfiles)\s/
+
+/** What Django, Werkzeug and Bottle put into the environment of a child that they start again. */
+const RELOADED = /RUN_MAIN$|^BOTTLE_CHILD$/
+
+/** Whether a supervisor is known to start that child again when a file changes; most only keep workers alive. */
+export function reloads(supervisor: Program, child: Program): boolean {
+  const [above, below] = [startedOf(supervisor.pid), startedOf(child.pid)]
+  const has = above?.env() ?? {}
+  const isNew = (name: string) => RELOADED.test(name) && has[name] === undefined
+  return RELOADS.test(above?.words.join(' ') ?? '') || Object.keys(below?.env() ?? {}).some(isNew)
+}
 
 /** Whose a helper was that has outlived its parent, as a clause. */
 export const leftBy = (name: string, parent: number | null): string =>

@@ -80,7 +80,6 @@ class OpenKernels {
   readonly #searched: string
   readonly #attachments: Attachments
   readonly #started: StartedKernels
-  /** Who follows what kernels print by themselves. */
   /** What lives or listens in a root, as the announcements were, and these kernels. */
   readonly #rosters = new Map<
     string,
@@ -107,6 +106,7 @@ class OpenKernels {
     this.#attachments = new Attachments({
       ...this.#kernelOptions,
       programs,
+      silent: () => options.silent?.() ?? [],
       store,
       kernels: this.#kernels,
       checked: name => this.#checked(name),
@@ -387,6 +387,11 @@ class OpenKernels {
     return others.flatMap(({ name, present }) => (present === undefined ? [] : [{ name, kernel: present }]))
   }
 
+  /** Whether what has started the program of that name does so again when a file changes. */
+  isReloaded(name: string): boolean {
+    return this.#attachments.isReloaded(this.#kernels.get(name))
+  }
+
   /** Starts a kernel only to see whether it can be done; see `tryLanguage`. Throws `KernelError`. */
   async trial({ language, root, env }: Omit<Start, 'name'>): Promise<Trial> {
     this.#refuseClosed()
@@ -566,6 +571,7 @@ class OpenKernels {
     const listening = this.#attachments.joinable(root).map(fullName)
     return unheardOf(name, {
       root,
+      silent: this.#attachments.silentIn(root),
       kernels: this.#in(root).map(one => one.name),
       listening,
       searched: this.#searched,
@@ -702,7 +708,8 @@ class OpenKernels {
     const last = name === undefined ? this.#attachments.lastEnd(realOf(root)) : undefined
     const ended = last && this.#withholdsEnd(last) ? undefined : last
     const rows = this.#nameable(wanted)
-    return noneLives({ root, name, lost }, { rows, searched: this.#searched, ended })
+    const silent = this.#attachments.silentIn(realOf(root))
+    return noneLives({ root, name, lost }, { rows, searched: this.#searched, ended, silent })
   }
 
   /** What a caller may be told of other kernels: those of its own root, as far as they may be named to it. */

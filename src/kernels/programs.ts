@@ -12,6 +12,18 @@ export interface Target {
   readonly program: Program | undefined
 }
 
+/** A process that `imago run` has started, and that does not listen because of what it was started with. */
+export interface Silent {
+  readonly pid: number
+  /** Its command. */
+  readonly words: string
+  /** Where the run was begun. */
+  readonly cwd: string
+  /** Goes on from the process, without a full stop; `mend` is a sentence that may end with a command. */
+  readonly why: string
+  readonly mend: string
+}
+
 /** What is announced, and what each is to the others: see `families.ts`. */
 interface Family {
   readonly programs: readonly Program[]
@@ -26,7 +38,12 @@ interface Family {
  */
 export async function findTarget(
   wanted: string,
-  { programs, family, within }: { programs: Programs; family: Family; within?: string | undefined },
+  {
+    programs,
+    family,
+    silent = [],
+    within,
+  }: { programs: Programs; family: Family; silent?: readonly Silent[]; within?: string | undefined },
 ): Promise<Target> {
   const { programs: all, skipped } = family
   const read = within === undefined ? all : all.filter(one => isOfProject(realOf(one.cwd), within))
@@ -48,6 +65,10 @@ export async function findTarget(
           read: await whoAnswer(read, programs),
           skipped,
           programs,
+          silent: silent.find(
+            ({ pid, cwd }) =>
+              String(pid) === wanted && (within === undefined || isOfProject(realOf(cwd), within)),
+          ),
           isElsewhere: all.some(one => isCalled(one, wanted) || one.address === address),
         })
   if (others.length > 0) throw several(wanted, there, family)
@@ -123,11 +144,13 @@ function unknown(
     read,
     skipped,
     programs,
+    silent,
     isElsewhere,
   }: {
     read: readonly Program[]
     skipped: readonly SkippedFile[]
     programs: Programs
+    silent: Silent | undefined
     isElsewhere: boolean
   },
 ): KernelError {
@@ -141,7 +164,7 @@ function unknown(
   const how =
     deaf && isNotebook(startedOf(Number(wanted))?.words ?? [])
       ? HAVE_A_NOTEBOOK_LISTEN
-      : `To have it listen, ${HAVE_IT_LISTEN}${served.join('')}`
+      : (silent?.mend ?? `To have it listen, ${HAVE_IT_LISTEN}${served.join('')}`)
   const there =
     names.length > 0
       ? ` There are: ${names.join(', ')}.`
@@ -149,7 +172,7 @@ function unknown(
         ? ''
         : ' No other program has announced itself.'
   const missing = deaf
-    ? `Process ${wanted} lives and does not listen`
+    ? `Process ${wanted} lives and does not listen${silent === undefined ? '' : `: it ${silent.why}`}`
     : isElsewhere
       ? `Only a person at a terminal attaches to what runs in another project, as ${JSON.stringify(wanted)} does`
       : (groupFor(wanted) ?? `No program has announced itself as ${JSON.stringify(wanted)}`)

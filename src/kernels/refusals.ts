@@ -8,7 +8,7 @@ import { isFile, isFolder } from '../files/roots.ts'
 import { nearest } from '../text/nearest.ts'
 import type { Attachment } from './attachment-store.ts'
 import { KernelError } from './kernel-error.ts'
-import { allOf, fullName, groupFor, groupOf, HAVE_IT_LISTEN, type Target } from './programs.ts'
+import { allOf, fullName, groupFor, groupOf, HAVE_IT_LISTEN, type Silent, type Target } from './programs.ts'
 import type { KernelRow } from './rows.ts'
 import { isFar, serverOf } from './servers.ts'
 
@@ -41,8 +41,10 @@ export function unheardOf(
     listening,
     searched,
     root,
+    silent,
   }: {
     readonly root: string
+    readonly silent: readonly Silent[]
     readonly kernels: readonly string[]
     readonly listening: readonly string[]
     readonly searched: string
@@ -52,8 +54,8 @@ export function unheardOf(
   const like = nearest(name, known)
   const there = known.length === 0 ? 'None of this project has.' : `There are: ${known.join(', ')}.`
   return new KernelError('no_such_kernel', {
-    message: `${groupFor(name) ?? `No program has announced itself as ${JSON.stringify(name)}`} (looked in ${searched}). ${there}`,
-    next: like[0] === undefined ? waysFrom(root) : `Did you mean ${like.join(', ')}?`,
+    message: `${groupFor(name) ?? `No program has announced itself as ${JSON.stringify(name)}`} (looked in ${searched}). ${there}${becauseOf(silent)}`,
+    next: like[0] === undefined ? waysFrom(root, silent) : `Did you mean ${like.join(', ')}?`,
     details: { reason: 'not_announced', kernels, announced: listening, nearest: like },
   })
 }
@@ -89,9 +91,11 @@ export function noneLives(
     rows,
     searched,
     ended,
+    silent,
   }: {
     readonly rows: readonly KernelRow[]
     readonly searched: string
+    readonly silent: readonly Silent[]
     /** The last program of the project that has said what ended it. */
     readonly ended?: ProgramEnd | undefined
   },
@@ -111,12 +115,12 @@ export function noneLives(
         ? `No image of ${name} lives.`
         : `The image of ${name} has ended: ${how.replace(/\.$/, '')}.`
   return new KernelError('no_such_kernel', {
-    message: `${missing}${ended === undefined ? '' : ` ${endOf(ended)}`} None was started: there would be nothing to see in it.${besides}`,
+    message: `${missing}${ended === undefined ? '' : ` ${endOf(ended)}`}${becauseOf(silent)} None was started: there would be nothing to see in it.${besides}`,
     next:
       lost !== undefined
         ? `attach {"name": ${JSON.stringify(name)}} starts it again, and so does code to run there.`
         : likely === undefined
-          ? waysFrom(root)
+          ? waysFrom(root, silent)
           : `Name one, as in {"kernel": "${likely.name}"}`,
     details: { reason: 'none_lives', kernels, nearest: [] },
   })
@@ -135,9 +139,13 @@ function endOf({ program, ended }: ProgramEnd): string {
   return `${file === '' ? name : basename(file)} ended at ${at} (process ${pid}): ${ended.replace(/\.$/, '')}.`
 }
 
+/** Why what `imago run` has started does not listen: a sentence that goes on. */
+const becauseOf = ([first]: readonly Silent[]): string =>
+  first === undefined ? '' : ` Process ${first.pid} (${first.words}) ${first.why}.`
+
 /** The ways to a program from a folder where none listens. */
-const waysFrom = (root: string): string =>
-  `You are in ${root}. Go to the folder of your program, or ${HAVE_IT_LISTEN}   ` +
+const waysFrom = (root: string, [silent]: readonly Silent[]): string =>
+  `${silent?.mend ?? `You are in ${root}. Go to the folder of your program, or ${HAVE_IT_LISTEN}`}   ` +
   'Code to run without a program, such as eval_expr, starts an empty image.'
 
 /** The ways to say which one is meant, or that all of one name are, where the call could be for all of them. */
@@ -356,15 +364,17 @@ export function isOwned(name: string): KernelError {
 /** Why a program could not be joined, in words about that program. */
 export function notAttached(
   error: unknown,
-  { target, key }: { target: Target; key: string | undefined },
+  { target, key, silent }: { target: Target; key: string | undefined; silent: readonly Silent[] },
 ): unknown {
   if (!(error instanceof WireError)) return error
   const { address, program } = target
   const who =
     program === undefined ? `What listens at ${address}` : `${program.name} (process ${program.pid})`
   const stopped = program && stoppedText(program.pid)
-  const [message, next] =
-    serverOf(address)?.explained(error, address) ?? explained(error, { who, key, stopped })
+  const deaf = silent.find(({ pid }) => pid === program?.pid)
+  const [message, next] = deaf
+    ? [`${who} does not listen: it ${deaf.why}.`, deaf.mend]
+    : (serverOf(address)?.explained(error, address) ?? explained(error, { who, key, stopped }))
   return new KernelError('kernel_unavailable', {
     message,
     next,

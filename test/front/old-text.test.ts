@@ -56,6 +56,55 @@ test('a program that has loaded the file is named with the call that loads the n
   assert.is(await noticeOf('shop.py', ['5', '6']), undefined)
 })
 
+test('a program that listens and is not attached is named as one that may run the old text, and is not attached', async () => {
+  const programs = [await start('web')]
+  assert.is(
+    await noticeOf('shop.py', ['1', '2']),
+    'web listens and was not looked at: it may run the old text of shop.py. ' +
+      'attach {"name":"web"} joins it; load_file {"path":"shop.py","names":["rate"]} then loads rate.',
+  )
+  assert.is(await noticeOf('notes.txt', ['1', '2']), undefined)
+  assert.match((await rig.imago(['kernels'])).stdout, 'imago attach web')
+  for (let index = 0; index < 6; index++) programs.push(await start('web'))
+  assert.match(
+    (await noticeOf('shop.py', ['rate = 2', 'print(rate)'])) ?? '',
+    /^(web-\d+, ){4}web-\d+ and 2 more listen and were not looked at: they may run the old text of shop\.py\. attach \{"name":"web-\d+"\} joins one\.$/,
+  )
+  for (const one of programs) one.signal('SIGKILL')
+  await Promise.all(programs.map(one => one.ended))
+})
+
+for (const [what, { words = [], variable, isReloader }] of [
+  ['says so in its command', { words: ['--reload'], variable: 'CHILD', isReloader: true }],
+  ['tells its child so, as Django and Werkzeug do', { variable: 'RUN_MAIN', isReloader: true }],
+  ['only keeps it alive', { variable: 'CHILD', isReloader: false }],
+] as const)
+  test(`of a program whose parent ${what} the notice says ${isReloader ? 'that it is started again' : 'what loads the text'}`, async () => {
+    const source = [
+      'import os, subprocess, sys, time',
+      `if "${variable}" not in os.environ:`,
+      `    sys.exit(subprocess.run([sys.executable, *sys.argv], env={**os.environ, "${variable}": "yes"}).returncode)`,
+      'import shop',
+      'print("there", os.getpid(), flush=True)',
+      'time.sleep(60)',
+    ]
+    writeFileSync(join(rig.project, 'serve.py'), source.join('\n'))
+    const begun = rig.begin(['run', '--', 'python3', 'serve.py', ...words])
+    await begun.says(/there \d+/)
+    const inspected = await rig.imago(['inspect', 'shop.rate'])
+    assert.is(inspected.code, 0, inspected.stderr)
+    assert.match(
+      (await noticeOf('shop.py', ['1', '2'])) ?? '',
+      `project still runs what it loaded before of shop.py${
+        isReloader
+          ? ' until started again, which a reloader does by itself.'
+          : ': load_file {"path":"shop.py","names":["rate"]} loads rate.'
+      }`,
+    )
+    process.kill(Number(/\d+/.exec(begun.so.stdout)?.[0]), 'SIGKILL')
+    await begun.ended
+  })
+
 test('where functions alone have changed the notice names them, and its call does not run a script a second time', async () => {
   const source = 'runs = globals().get("runs", 0) + 1\ndef price(): return 1\ndef tax(): return 2\n'
   const program = await startProgram({

@@ -1,5 +1,6 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { PACKAGE_ROOT } from '../../src/paths.ts'
 import { readAnnouncements } from '../../wire/kernels/programs.ts'
 import { assert, suite } from '../support/harness.ts'
 import { openRig, type Rig, until } from '../support/rig.ts'
@@ -174,11 +175,12 @@ test('a Python that ignores its environment is told of, and runs', async () => {
   }
 })
 
-test('what keeps a Python from listening is named by what it was started with, and the order that works', async () => {
+/** A launcher that puts a folder with a `sitecustomize` of its own before that of Imago. */
+function writeLauncher() {
   const site = join(rig.folder, 'site')
   mkdirSync(site)
   writeFileSync(join(site, 'sitecustomize.py'), '')
-  write('app.py', 'import time\nprint("there", flush=True)\ntime.sleep(60)\n')
+  write('app.py', 'import os, time\nprint("there", os.getpid(), flush=True)\ntime.sleep(60)\n')
   write(
     'instrument',
     [
@@ -189,6 +191,10 @@ test('what keeps a Python from listening is named by what it was started with, a
     ].join('\n'),
   )
   chmodSync(join(rig.project, 'instrument'), 0o700)
+}
+
+test('what keeps a Python from listening is named by what it was started with, and the order that works', async () => {
+  writeLauncher()
   const cases: readonly (readonly [readonly string[], RegExp])[] = [
     [
       ['./instrument', 'python3', 'app.py'],
@@ -209,6 +215,62 @@ test('what keeps a Python from listening is named by what it was started with, a
       child.kill('SIGTERM')
     }),
   )
+})
+
+for (const [what, words, why, mend] of [
+  [
+    'another sitecustomize before that of Imago',
+    ['sh', '-c', './instrument python3 app.py; true'],
+    /another sitecustomize before that of Imago, .*site\/sitecustomize\.py/,
+    /LAUNCHER imago run -- python3 app\.py/,
+  ],
+  [
+    'a launcher that listened, and became what does not',
+    ['./instrument', 'python3', 'app.py', '--key=secret'],
+    /another sitecustomize before that of Imago, .*site\/sitecustomize\.py/,
+    /: \.\/instrument imago run -- python3 app\.py …/,
+  ],
+  [
+    'a PYTHONPATH of the command’s own',
+    ['env', 'PYTHONPATH=.', 'python3', 'app.py'],
+    /a PYTHONPATH that the command has set/,
+    /: env PYTHONPATH=\. imago run -- python3 app\.py/,
+  ],
+  [
+    'an empty environment',
+    ['env', '-i', 'python3', 'app.py'],
+    /without the environment of imago run/,
+    /Let it keep PYTHONPATH/,
+  ],
+  ['an option of Python', ['python3', '-E', 'app.py'], /-E, which does not read PYTHONPATH/, /Leave -E out/],
+] as const)
+  test(`${what} is named to whoever asks what listens, and the order that works, until the run has ended`, async () => {
+    writeLauncher()
+    const begun = rig.begin(['run', '--', ...words])
+    await begun.says(/there \d+/)
+    const pid = /\d+/.exec(begun.so.stdout)?.[0] ?? ''
+    const questions = [['inspect', 'tea'], ['attach', pid], ['kernels'], ['call', 'kernels']]
+    const ask = async () => {
+      const answers = await Promise.all(questions.map(words => rig.imago(words)))
+      return answers.map(({ stdout, stderr }) => stdout + stderr)
+    }
+    for (const said of await ask()) {
+      assert.match(said, why)
+      assert.match(said, mend)
+      assert.not.match(said, /start it with: imago run|secret/)
+    }
+    process.kill(Number(pid), 'SIGKILL')
+    await begun.ended
+    for (const said of await ask()) assert.not.match(said, why)
+  })
+
+test('what listens by itself in an environment of its own is not said to be silent', async () => {
+  write('app.py', 'import time, imago\nimago.listen()\nprint("there", flush=True)\ntime.sleep(60)\n')
+  const PYTHONPATH = join(PACKAGE_ROOT, 'wire/peers/python')
+  const own = [`PYTHONPATH=${PYTHONPATH}`, `IMAGO_RUNTIME_DIR=${rig.paths.runtimeDir}`]
+  await rig.begin(['run', '--', 'env', '-i', ...own, 'python3', 'app.py']).says(/there/)
+  assert.not.match((await rig.imago(['kernels'])).stdout, 'does not listen')
+  assert.is((await rig.imago(['inspect', 'time'])).code, 0)
 })
 
 test('a command that is not there is exit code 127 and one that may not be run 126, as in a shell', async () => {

@@ -265,7 +265,7 @@ test('two gunicorn workers are asked and traced at once; one that is recycled is
 
   assert.match(
     (await asked('edit_file', { path: 'app.py', old_str: ', 2', new_str: ', 3' })).text,
-    'project, project/2 still run what they loaded before of app.py until started again, which a reloader does by itself.',
+    'project, project/2 still run what they loaded before of app.py: load_file {"path":"app.py","kernel":"project"} loads the file.',
   )
 
   assert.is((await asked('trace_function', { name: 'app.app', ...ALL })).ok, true)

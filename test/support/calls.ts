@@ -53,6 +53,7 @@ export function openTestCalls(
       otherNames: name => kernels.otherNames?.(name) ?? [],
       withholds: name => kernels.withholds?.(name) === true,
       stopped: () => null,
+      isReloaded: () => false,
       namesOf: process => kernels.namesOf?.(process) ?? [],
       areSeveral: wanted => kernels.areSeveral?.(wanted) === true,
       lasts: name => kernels.lasts?.(name) === true,

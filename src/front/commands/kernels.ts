@@ -149,7 +149,7 @@ export function kernelsText(
 ): string {
   const shown = kernels.filter(({ state, owned }) => all || !owned || state !== 'ended')
   const ended = kernels.length - shown.length
-  const passed = skipped.map(({ file, reason }) => `Passed over: ${shortened(file, home)} ${reason}.`)
+  const passed = skipped.map(({ file, reason }) => `Passed over: ${shortened(file, home)} ${reason}`)
   const blocks = [
     ...(kernels.length + announced.length === 0 ? [NONE] : []),
     ...(shown.length === 0 ? [] : [table([HEAD, ...shown.map(row => kernelCells(row, home))])]),

@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { constants } from 'node:os'
-import { join } from 'node:path'
 import { messageOf } from '../../../wire/errors.ts'
 import { startedFrom } from '../../../wire/process-start.ts'
 import { EXIT, Failure } from '../../failure.ts'
@@ -9,6 +8,7 @@ import { kernelNameOf } from '../../files/roots.ts'
 import { findPaths, prepareRuntimeDir } from '../../paths.ts'
 import type { CommandInput } from '../command.ts'
 import { LISTENING } from '../languages.ts'
+import { heardIn, openRun, silentOf } from '../runs.ts'
 
 /** How long after its start it is said of a command that nothing of it listens, in ms. */
 const SAID_AFTER_MS = 10_000
@@ -34,7 +34,9 @@ export async function run({ rest, options, printer }: CommandInput): Promise<num
       `${JSON.stringify(name)} cannot be the name of a program: up to 48 letters, digits, dots, dashes and underscores, and no number.`,
       { exit: EXIT.usage },
     )
-  const heard = folderOfRun()
+  const paths = findPaths()
+  prepareRuntimeDir(paths)
+  const heard = openRun(paths.runtimeDir, rest)
   let child: ChildProcess | undefined
   const timer = setTimeout(() => {
     const silent = silence(heard, child?.pid, rest)
@@ -63,16 +65,10 @@ export async function run({ rest, options, printer }: CommandInput): Promise<num
 
 /** Said where nothing of the command listens. A launcher that did so may have become another program, which does not. */
 function silence(heard: string, pid: number | undefined, command: readonly string[]): string | undefined {
-  const started = pid === undefined ? [] : startedFrom(pid)
-  const reasons = new Map<number, string>()
-  for (const one of started)
-    for (const { silent } of LISTENING) {
-      const reason = silent(one, command)
-      if (reason !== undefined) reasons.set(one.pid, reason)
-    }
-  if (readdirSync(heard).some(listener => !reasons.has(Number(listener)))) return undefined
-  const why = [...new Set(reasons.values())].join(' ')
-  return `nothing that this command started listens so far. ${why === '' ? LIKELY : why}`
+  const silent = pid === undefined ? [] : silentOf(startedFrom(pid), command)
+  if ([...heardIn(heard).keys()].some(listener => silent.every(one => one.pid !== listener))) return undefined
+  const why = silent.map(({ pid, words, why, mend }) => `Process ${pid} (${words}) ${why}. ${mend}`)
+  return `nothing that this command started listens so far. ${why.join(' ') || LIKELY}`
 }
 
 const LIKELY = 'A Python with -I, -S or -E does not, nor does one older than 3.9.'
@@ -86,19 +82,10 @@ function ownName(): string {
   return NAME.test(name) ? name : `run-${name}`.slice(0, 48)
 }
 
-/** Where each process of the run says that it listens, or why it cannot. */
-function folderOfRun(): string {
-  const paths = findPaths()
-  prepareRuntimeDir(paths)
-  return mkdtempSync(join(paths.runtimeDir, 'run-'))
-}
-
 /** Why processes of the run could not listen; the same reason once. */
 function failures(heard: string): readonly string[] {
-  const reasons = readdirSync(heard).map(pid => readFileSync(join(heard, pid), 'utf8'))
-  return [...new Set(reasons.filter(reason => reason !== ''))].map(
-    reason => `a process could not listen: ${reason}`,
-  )
+  const reasons = new Set([...heardIn(heard).values()].filter(reason => reason !== ''))
+  return [...reasons].map(reason => `a process could not listen: ${reason}`)
 }
 
 const WHY: Readonly<Record<string, string>> = {

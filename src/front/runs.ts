@@ -1,0 +1,73 @@
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { oneLine } from '../../tools/text.ts'
+import { readBounded } from '../../wire/bounded-file.ts'
+import { type Started, startedFrom, startOf } from '../../wire/process-start.ts'
+import type { Silent } from '../kernels/programs.ts'
+import { LISTENING, withoutArguments } from './languages.ts'
+
+/** What stands beside what the processes of a run say, for as long as it lasts. */
+const RUN = z.object({
+  pid: z.int().positive(),
+  started: z.string(),
+  cwd: z.string(),
+  command: z.array(z.string()),
+})
+
+const RUN_FILE = 'run.json'
+
+/** A larger file is not read: of such a command nothing is told. */
+const MOST_BYTES = 64 * 1024
+
+/** Processes of one run that are told, and characters that are shown of the command of each. */
+const [MOST_PROCESSES, MOST_WORDS] = [8, 200]
+
+/** A folder where each process of that command says that it listens, or why it cannot. */
+export function openRun(runtimeDir: string, command: readonly string[]): string {
+  const heard = mkdtempSync(join(runtimeDir, 'run-'))
+  const { pid } = process
+  const run = { pid, started: startOf(pid) ?? '', cwd: process.cwd(), command }
+  writeFileSync(join(heard, RUN_FILE), JSON.stringify(run), { mode: 0o600 })
+  return heard
+}
+
+/** What the processes of a run have said: an empty text where one listens, by its number. */
+export const heardIn = (heard: string): ReadonlyMap<number, string> =>
+  new Map(
+    readdirSync(heard)
+      .filter(name => name !== RUN_FILE)
+      .map(pid => [Number(pid), readFileSync(join(heard, pid), 'utf8')]),
+  )
+
+/** Those that do not listen because of what they were started with; `all`: what a process has started for that command. */
+export const silentOf = (
+  all: readonly Started[],
+  command: readonly string[],
+): readonly Omit<Silent, 'cwd'>[] =>
+  all
+    .flatMap(one =>
+      LISTENING.flatMap(({ silent }) => {
+        const why = silent(one, command)
+        const words = oneLine(one.words.join(' ')).slice(0, MOST_WORDS)
+        return why === undefined ? [] : [{ pid: one.pid, words, ...why }]
+      }),
+    )
+    .slice(0, MOST_PROCESSES)
+
+/** The same of all runs that last. */
+export function silentProcesses(runtimeDir: string): readonly Silent[] {
+  const runs = readdirSync(runtimeDir).filter(name => name.startsWith('run-'))
+  return runs.flatMap(name => {
+    try {
+      const file = readBounded(join(runtimeDir, name, RUN_FILE), { most: MOST_BYTES })
+      const { pid, started, cwd, command } = RUN.parse(JSON.parse(file.toString('utf8')))
+      if (startOf(pid) !== started) return []
+      const all = startedFrom(pid).map(one => ({ ...one, words: withoutArguments(one.words) }))
+      return silentOf(all, withoutArguments(command)).map(one => ({ ...one, cwd }))
+    } catch {
+      // It has just ended, or is none of ours.
+      return []
+    }
+  })
+}
