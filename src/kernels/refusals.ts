@@ -147,10 +147,12 @@ function chooseOne(
     groups,
     mayBeForAll = false,
   }: { readonly groups: readonly string[]; readonly mayBeForAll?: boolean | undefined },
-): string {
-  const one = `Choose one: attach {"name": "${name}"}   or name it in the call: {"kernel": "${name}"}`
+): { readonly next: string; readonly all?: string } {
+  const next = `Choose one: attach {"name": "${name}"}   or name it in the call: {"kernel": "${name}"}`
   const group = groups.find((group, index) => groups.indexOf(group) !== index)
-  return group === undefined || !mayBeForAll ? one : `${one}   or ask all: {"kernel": "${allOf(group)}"}`
+  if (group === undefined || !mayBeForAll) return { next }
+  const all = allOf(group)
+  return { next: `${next}   or ask all: {"kernel": "${all}"}`, all }
 }
 
 /** Whether the call could be for all of a group. */
@@ -164,10 +166,11 @@ export function severalListen(
 ): KernelError {
   const names = programs.map(fullName)
   const shown = programs.map(one => `${fullName(one)}${one.program === '' ? '' : ` (${one.program})`}`)
+  const { next, ...all } = chooseOne(fullName(programs[0]), { groups: programs.map(groupOf), mayBeForAll })
   return new KernelError('no_such_kernel', {
     message: `${programs.length} programs of ${root} listen: ${shown.join(', ')}. None of them was attached.`,
-    next: chooseOne(fullName(programs[0]), { groups: programs.map(groupOf), mayBeForAll }),
-    details: { reason: 'several', kernels: [], announced: names, nearest: [] },
+    next,
+    details: { reason: 'several', kernels: [], announced: names, nearest: [], ...all },
   })
 }
 
@@ -178,10 +181,11 @@ export function severalLive(
 ): KernelError {
   const kernels = living.map(({ name }) => name)
   const groups = living.map(({ group }) => group)
+  const { next, ...all } = chooseOne(kernels[0] ?? '', { groups, mayBeForAll })
   return new KernelError('no_such_kernel', {
     message: `Several kernels live in ${root}, and none was named: ${kernels.join(', ')}.`,
-    next: chooseOne(kernels[0] ?? '', { groups, mayBeForAll }),
-    details: { reason: 'several', kernels, nearest: [] },
+    next,
+    details: { reason: 'several', kernels, nearest: [], ...all },
   })
 }
 
