@@ -1,4 +1,5 @@
 import { homedir } from 'node:os'
+import { join } from 'node:path'
 import { WireError } from '../../wire/errors.ts'
 import type { InterruptReport } from '../../wire/kernel.ts'
 import { DEFAULT_LANGUAGE, languageAt, languageNamed, namesOf } from '../../wire/languages.ts'
@@ -32,6 +33,7 @@ import {
   unheardOf,
   unknownKernel,
   unknownLanguage,
+  waitingText,
 } from './refusals.ts'
 import {
   byNumber,
@@ -475,7 +477,9 @@ class OpenKernels {
     const listening = this.#attachments.listeningIn(root)
     const kernels = [...rows, ...listening].sort(byNumber)
     if (kernels.length === 0 && !isProject(root, this.#home)) throw badRoot(root, this.#home)
-    return { kernels, searched: this.#searched }
+    const { waiting } = this.#startsOf(root)
+    const waits = waiting.length === 0 ? {} : { waits: `Its imago.toml ${waitingText(waiting)}.` }
+    return { kernels, searched: this.#searched, ...waits }
   }
 
   /**
@@ -518,8 +522,12 @@ class OpenKernels {
   }
 
   /** Programs that can be attached to and are not, and notebooks of that project that cannot be. */
-  announced(root: string): Promise<AnnouncedPrograms> {
-    return this.#attachments.announced(realOf(root))
+  async announced(given: string): Promise<AnnouncedPrograms> {
+    const root = realOf(given)
+    const { announced, skipped } = await this.#attachments.announced(root)
+    const { waiting } = this.#startsOf(root)
+    const waits = { file: join(root, 'imago.toml'), reason: waitingText(waiting) }
+    return { announced, skipped: waiting.length === 0 ? skipped : [...skipped, waits] }
   }
 
   /** Ends all of them in order, and lets go of those that are attached. Nothing starts afterwards. */
@@ -549,7 +557,7 @@ class OpenKernels {
   }
 
   #startsOf(root: string) {
-    return this.#options.startsOf?.(root) ?? { attach: [], begins: true }
+    return this.#options.startsOf?.(root) ?? { attach: [], waiting: [], begins: true }
   }
 
   /** The image that calls of the root begin by themselves, which may not have been begun yet. */
@@ -557,7 +565,8 @@ class OpenKernels {
     const root = this.#rootOf(given)
     const known = this.#kernels.get(this.#defaults.get(root) ?? '')
     const isPython = this.#started.otherIn(root) === undefined
-    if (isPython && known?.alive !== true && !this.#startsOf(root).begins) throw noPython(root)
+    const { begins, waiting } = this.#startsOf(root)
+    if (isPython && known?.alive !== true && !begins) throw noPython(root, { waiting })
     return known?.root === root ? { type: 'kernel', named: known } : { type: 'default' }
   }
 
@@ -702,7 +711,8 @@ class OpenKernels {
     const last = name === undefined ? this.#attachments.lastEnd(realOf(root)) : undefined
     const ended = last && this.#withholdsEnd(last) ? undefined : last
     const rows = this.#nameable(wanted)
-    return noneLives({ root, name, lost }, { rows, searched: this.#searched, ended })
+    const { waiting } = this.#startsOf(realOf(root))
+    return noneLives({ root, name, lost }, { rows, searched: this.#searched, ended, waiting })
   }
 
   /** What a caller may be told of other kernels: those of its own root, as far as they may be named to it. */
@@ -749,7 +759,8 @@ class OpenKernels {
         ...this.#kernelOptions,
         limits,
         permits: ({ language, root, name }) => {
-          if (language === DEFAULT_LANGUAGE.name && !this.#startsOf(root).begins) throw noPython(root, name)
+          if (language === DEFAULT_LANGUAGE.name && !this.#startsOf(root).begins)
+            throw noPython(root, { name })
         },
         launch,
       },

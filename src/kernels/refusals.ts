@@ -89,9 +89,12 @@ export function noneLives(
     rows,
     searched,
     ended,
+    waiting,
   }: {
     readonly rows: readonly KernelRow[]
     readonly searched: string
+    /** What the project would join, once a person accepts it. */
+    readonly waiting: readonly string[]
     /** The last program of the project that has said what ended it. */
     readonly ended?: ProgramEnd | undefined
   },
@@ -111,13 +114,15 @@ export function noneLives(
         ? `No image of ${name} lives.`
         : `The image of ${name} has ended: ${how.replace(/\.$/, '')}.`
   return new KernelError('no_such_kernel', {
-    message: `${missing}${ended === undefined ? '' : ` ${endOf(ended)}`} None was started: there would be nothing to see in it.${besides}`,
+    message: `${missing}${ended === undefined ? '' : ` ${endOf(ended)}`} None was started: there would be nothing to see in it.${besides}${waits(waiting)}`,
     next:
       lost !== undefined
         ? `attach {"name": ${JSON.stringify(name)}} starts it again, and so does code to run there.`
-        : likely === undefined
-          ? waysFrom(root)
-          : `Name one, as in {"kernel": "${likely.name}"}`,
+        : likely !== undefined
+          ? `Name one, as in {"kernel": "${likely.name}"}`
+          : waiting.length > 0
+            ? ACCEPT
+            : waysFrom(root),
     details: { reason: 'none_lives', kernels, nearest: [] },
   })
 }
@@ -252,15 +257,33 @@ export function refuseOtherLanguage(root: string): void {
   })
 }
 
-/** The project's file says that its calls begin none; `name`: the one that was meant, which a person has started before. */
-export function noPython(root: string, name?: string): KernelError {
+/** What is said of addresses that the file of a project has to be joined, and nobody has accepted yet. */
+export const waitingText = (addresses: readonly string[]): string =>
+  `names ${addresses.join(' and ')} to join, which waits until a person accepts it: imago policy accept`
+
+const waits = (addresses: readonly string[]): string =>
+  addresses.length === 0 ? '' : ` Its imago.toml ${waitingText(addresses)}.`
+
+const ACCEPT = 'A person accepts what the project joins: imago policy accept'
+
+/**
+ * The project's file says that its calls begin none; `name`: the one that was meant, which a person has started before.
+ * `waiting`: what would be joined, once a person accepts it.
+ */
+export function noPython(
+  root: string,
+  { name, waiting = [] }: { readonly name?: string; readonly waiting?: readonly string[] },
+): KernelError {
   const [missing, again] =
     name === undefined
       ? [`Nothing lives in ${root}`, '']
       : [`${name} of ${root} has ended`, `imago restart ${name}, `]
   return new KernelError('kernel_unavailable', {
-    message: `${missing}, and no Python is begun there: its imago.toml says python = false.`,
-    next: `A person starts or attaches what is meant: ${again}imago start LANGUAGE, imago attach NAME`,
+    message: `${missing}, and no Python is begun there: its imago.toml says python = false.${waits(waiting)}`,
+    next:
+      waiting.length > 0
+        ? ACCEPT
+        : `A person starts or attaches what is meant: ${again}imago start LANGUAGE, imago attach NAME`,
     details: { reason: 'no_python' },
   })
 }

@@ -276,6 +276,11 @@ withRig(
     const early = await rig.imago(call)
     assert.is(early.code, 1)
     assert.match(early.stderr, 'no Python is begun there: its imago.toml says python = false')
+    const waits = `imago.toml names swank://${swank.port} to join, which waits until a person accepts it: imago policy accept`
+    for (const asked of [call, ['inspect', 'x'], ['kernels'], ['call', 'kernels']]) {
+      const { stdout, stderr } = await rig.imago(asked)
+      assert.match(stdout + stderr, waits, asked.join(' '))
+    }
     assert.match((await rig.imago(['policy'])).stdout, `calls to join swank://${swank.port}`)
     const { screen } = await openWatch(rig)
     const accepted = rig.begin(['policy', 'accept'])
@@ -283,6 +288,7 @@ withRig(
     screen.type('y\n')
     assert.is((await accepted.ended).code, 0)
     screen.close()
+    assert.not.match((await rig.imago(['kernels'])).stdout, 'waits')
     assert.is(await evaluated(rig, '(+ 40 2)'), '42')
     assert.match((await rig.imago(['kernels'])).stdout, new RegExp(`lisp +ready +${swank.pid} `))
     await rig.imago(['detach', 'lisp'])
