@@ -1,5 +1,4 @@
 import { homedir } from 'node:os'
-import { join } from 'node:path'
 import { WireError } from '../../wire/errors.ts'
 import type { InterruptReport } from '../../wire/kernel.ts'
 import { DEFAULT_LANGUAGE, languageAt, languageNamed, namesOf } from '../../wire/languages.ts'
@@ -33,7 +32,8 @@ import {
   unheardOf,
   unknownKernel,
   unknownLanguage,
-  waitingText,
+  waitingFiles,
+  waitsText,
 } from './refusals.ts'
 import {
   byNumber,
@@ -477,9 +477,8 @@ class OpenKernels {
     const listening = this.#attachments.listeningIn(root)
     const kernels = [...rows, ...listening].sort(byNumber)
     if (kernels.length === 0 && !isProject(root, this.#home)) throw badRoot(root, this.#home)
-    const { waiting } = this.#startsOf(root)
-    const waits = waiting.length === 0 ? {} : { waits: `Its imago.toml ${waitingText(waiting)}.` }
-    return { kernels, searched: this.#searched, ...waits }
+    const waits = waitsText(this.#startsOf(root).waiting)
+    return { kernels, searched: this.#searched, ...(waits !== '' && { waits }) }
   }
 
   /**
@@ -525,9 +524,7 @@ class OpenKernels {
   async announced(given: string): Promise<AnnouncedPrograms> {
     const root = realOf(given)
     const { announced, skipped } = await this.#attachments.announced(root)
-    const { waiting } = this.#startsOf(root)
-    const waits = { file: join(root, 'imago.toml'), reason: waitingText(waiting) }
-    return { announced, skipped: waiting.length === 0 ? skipped : [...skipped, waits] }
+    return { announced, skipped: [...skipped, ...waitingFiles(root, this.#startsOf(root).waiting)] }
   }
 
   /** Ends all of them in order, and lets go of those that are attached. Nothing starts afterwards. */
@@ -573,12 +570,8 @@ class OpenKernels {
   /** Nothing is called so that could be attached to. */
   #unheardOf(name: string, root: string): KernelError {
     const listening = this.#attachments.joinable(root).map(fullName)
-    return unheardOf(name, {
-      root,
-      kernels: this.#in(root).map(one => one.name),
-      listening,
-      searched: this.#searched,
-    })
+    const kernels = this.#in(root).map(one => one.name)
+    return unheardOf(name, { root, kernels, listening, searched: this.#searched })
   }
 
   /** Whoever calls from a project is told of the kernels of that one, as far as they may be named to it. */
@@ -710,8 +703,7 @@ class OpenKernels {
     const { root, name = lost === undefined ? undefined : image?.name } = wanted
     const last = name === undefined ? this.#attachments.lastEnd(realOf(root)) : undefined
     const ended = last && this.#withholdsEnd(last) ? undefined : last
-    const rows = this.#nameable(wanted)
-    const { waiting } = this.#startsOf(realOf(root))
+    const [rows, { waiting }] = [this.#nameable(wanted), this.#startsOf(realOf(root))]
     return noneLives({ root, name, lost }, { rows, searched: this.#searched, ended, waiting })
   }
 

@@ -1,9 +1,9 @@
 import { readdirSync } from 'node:fs'
-import { basename, relative, resolve } from 'node:path'
+import { basename, join, relative, resolve } from 'node:path'
 import { WireError } from '../../wire/errors.ts'
 import { DEFAULT_LANGUAGE, LANGUAGES } from '../../wire/languages.ts'
 import { isStopped } from '../../wire/process-start.ts'
-import type { Program, ProgramEnd } from '../../wire/programs.ts'
+import type { Program, ProgramEnd, SkippedFile } from '../../wire/programs.ts'
 import { isFile, isFolder } from '../files/roots.ts'
 import { nearest } from '../text/nearest.ts'
 import type { Attachment } from './attachment-store.ts'
@@ -114,7 +114,8 @@ export function noneLives(
         ? `No image of ${name} lives.`
         : `The image of ${name} has ended: ${how.replace(/\.$/, '')}.`
   return new KernelError('no_such_kernel', {
-    message: `${missing}${ended === undefined ? '' : ` ${endOf(ended)}`} None was started: there would be nothing to see in it.${besides}${waits(waiting)}`,
+    message:
+      `${missing}${ended === undefined ? '' : ` ${endOf(ended)}`} None was started: there would be nothing to see in it.${besides} ${waitsText(waiting)}`.trimEnd(),
     next:
       lost !== undefined
         ? `attach {"name": ${JSON.stringify(name)}} starts it again, and so does code to run there.`
@@ -257,12 +258,16 @@ export function refuseOtherLanguage(root: string): void {
   })
 }
 
-/** What is said of addresses that the file of a project has to be joined, and nobody has accepted yet. */
-export const waitingText = (addresses: readonly string[]): string =>
-  `names ${addresses.join(' and ')} to join, which waits until a person accepts it: imago policy accept`
+/** The file of a project with addresses to join that nobody has accepted yet, and what is said of it. */
+export const waitingFiles = (root: string, addresses: readonly string[]): readonly SkippedFile[] =>
+  addresses.length === 0 ? [] : [{ file: join(root, 'imago.toml'), reason: waitingText(addresses) }]
 
-const waits = (addresses: readonly string[]): string =>
-  addresses.length === 0 ? '' : ` Its imago.toml ${waitingText(addresses)}.`
+/** The same as a sentence. */
+export const waitsText = (addresses: readonly string[]): string =>
+  addresses.length === 0 ? '' : `Its imago.toml ${waitingText(addresses)}.`
+
+const waitingText = (addresses: readonly string[]) =>
+  `names ${addresses.join(' and ')} to join, which waits until a person accepts it: imago policy accept`
 
 const ACCEPT = 'A person accepts what the project joins: imago policy accept'
 
@@ -279,7 +284,8 @@ export function noPython(
       ? [`Nothing lives in ${root}`, '']
       : [`${name} of ${root} has ended`, `imago restart ${name}, `]
   return new KernelError('kernel_unavailable', {
-    message: `${missing}, and no Python is begun there: its imago.toml says python = false.${waits(waiting)}`,
+    message:
+      `${missing}, and no Python is begun there: its imago.toml says python = false. ${waitsText(waiting)}`.trimEnd(),
     next:
       waiting.length > 0
         ? ACCEPT
