@@ -10,7 +10,7 @@ import type { Attachment } from './attachment-store.ts'
 import { KernelError } from './kernel-error.ts'
 import { allOf, fullName, groupFor, groupOf, HAVE_IT_LISTEN, type Target } from './programs.ts'
 import type { KernelRow } from './rows.ts'
-import { isFar, serverOf } from './servers.ts'
+import { isFar, serverAddress, serverOf } from './servers.ts'
 
 /** What whoever wants a kernel is told in place of it. Each says why, and what can be done. */
 
@@ -51,6 +51,13 @@ export function unheardOf(
   const known = [...kernels, ...listening]
   const like = nearest(name, known)
   const there = known.length === 0 ? 'None of this project has.' : `There are: ${known.join(', ')}.`
+  const address = serverAddress(name)
+  if (address !== undefined)
+    return new KernelError('no_such_kernel', {
+      message: `Nothing of this project is attached at ${address}, and only a person joins a server there. ${there}`,
+      next: `A person types at a terminal: imago attach ${address}`,
+      details: { reason: 'not_announced', kernels, announced: listening, nearest: [] },
+    })
   return new KernelError('no_such_kernel', {
     message: `${groupFor(name) ?? `No program has announced itself as ${JSON.stringify(name)}`} (looked in ${searched}). ${there}`,
     next: like[0] === undefined ? waysFrom(root) : `Did you mean ${like.join(', ')}?`,

@@ -151,6 +151,12 @@ withRig(
       `Let go of lisp (process ${swank.pid}), which runs on. To join it again: imago attach swank://127.0.0.1:${swank.port}\n`,
     )
     assert.is(lives(swank.pid), true)
+    const refused = await rig.imago(['call', 'attach', `{"name":"swank://${swank.port}"}`])
+    assert.match(refused.stderr, 'only a person joins a server there')
+    assert.match(
+      refused.stderr,
+      `A person types at a terminal: imago attach swank://127.0.0.1:${swank.port}\n`,
+    )
   },
 )
 
