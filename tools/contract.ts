@@ -512,7 +512,12 @@ export type PastProcess = Omit<ErrorRecord, 'imago'> & { readonly file: string }
 
 /** The kernels of the caller's project, for the tools that are about them. */
 export interface CallerKernels {
-  list(): Promise<{ readonly kernels: readonly ProjectKernel[]; readonly searched: string }>
+  list(): Promise<{
+    readonly kernels: readonly ProjectKernel[]
+    readonly searched: string
+    /** What the project would join, once a person accepts it, as a sentence. */
+    readonly waits?: string
+  }>
   /**
    * Makes that one the kernel of the caller's calls without a name, attached on the way. `elsewhere` allows one outside
    * the project.

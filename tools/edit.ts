@@ -263,7 +263,38 @@ function linesLike(text: string, wanted: string): (readonly [line: number, share
     for (const line of new Set(lineNumbers(text, somePlaces(text, word))))
       shares.set(line, (shares.get(line) ?? 0) + word.length / letters)
   const like = [...shares].filter(([, share]) => share >= 0.5).sort(([, one], [, other]) => other - one)
-  return like.slice(0, CANDIDATES)
+  return like.length === 0 ? linesSpelled(text, wanted) : like.slice(0, CANDIDATES)
+}
+
+/** The lines that are nearly spelled as this one: most of the pairs of characters of both are in both. */
+function linesSpelled(text: string, wanted: string): (readonly [line: number, share: number])[] {
+  const counts = new Int32Array(1 << 16)
+  for (const pair of pairsOf(wanted)) counts[pair] = (counts[pair] ?? 0) + 1
+  const like = text.split('\n').flatMap((one, index): [number, number][] => {
+    const line = one.trim()
+    const all = line.length + wanted.length - 2
+    // No line of quite another length can have so many.
+    if (2 * (Math.min(line.length, wanted.length) - 1) < SPELLED * all) return []
+    const both = pairsOf(line).filter(pair => {
+      const left = counts[pair] ?? 0
+      if (left > 0) counts[pair] = left - 1
+      return left > 0
+    })
+    for (const pair of both) counts[pair] = (counts[pair] ?? 0) + 1
+    const share = (2 * both.length) / all
+    return share >= SPELLED ? [[index + 1, share]] : []
+  })
+  return like.sort(([, one], [, other]) => other - one).slice(0, CANDIDATES)
+}
+
+const SPELLED = 0.6
+
+/** Each two characters that follow each other, as a number. */
+function pairsOf(line: string): number[] {
+  const pairs: number[] = []
+  for (let at = 1; at < line.length; at++)
+    pairs.push((31 * line.charCodeAt(at - 1) + line.charCodeAt(at)) & 0xffff)
+  return pairs
 }
 
 /** The line of the file and the one asked for, quoted; long ones from a little before the first character that differs. */

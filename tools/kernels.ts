@@ -11,6 +11,8 @@ interface ProjectKernels {
   readonly kernels: readonly ProjectKernel[]
   /** Where programs announce themselves. */
   readonly searched: string
+  /** What the project would join, once a person accepts it. */
+  readonly waits?: string
 }
 
 export const kernels = defineTool({
@@ -66,10 +68,12 @@ export const attach = defineTool({
   },
 })
 
-function showKernels({ kernels, searched }: ProjectKernels): string {
+function showKernels({ kernels, searched, waits }: ProjectKernels): string {
+  const waiting = waits === undefined ? [] : [oneLine(waits)]
   if (kernels.length === 0)
     return [
       `No program of this project listens (looked in ${searched}), and no image lives here.`,
+      ...waiting,
       'next: a person starts the program with: imago run -- COMMAND   or eval_expr starts an empty image.',
     ].join('\n')
   const free = kernels.filter(({ state }) => state === 'listens')
@@ -78,9 +82,8 @@ function showKernels({ kernels, searched }: ProjectKernels): string {
       ? []
       : [`next: attach ${JSON.stringify({ name: free[0].name })}`]
   const groups = groupsOf(kernels).map(groupLine)
-  return [...kernels.map(kernelLine), ...groups, ...severalLine(kernels), ...besides(kernels), ...next].join(
-    '\n',
-  )
+  const more = [...groups, ...severalLine(kernels), ...besides(kernels), ...waiting]
+  return [...kernels.map(kernelLine), ...more, ...next].join('\n')
 }
 
 /** How a call says which it is for, where more than one can be meant. */

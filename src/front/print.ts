@@ -197,7 +197,8 @@ export function printFailure(printer: Printer, { error }: FailedEnvelope): void 
 export function commandFor({ details, next }: Pick<ToolError, 'details' | 'next'>): string | null {
   const name = [details.kernels, details.announced].flat().find(one => typeof one === 'string')
   const isChoice = details.reason === 'several' || (details.parameter === 'kernel' && name !== undefined)
-  return isChoice ? `Choose one: --kernel ${name ?? 'NAME'}` : next
+  const all = typeof details.all === 'string' ? `   or ask all: --kernel '${details.all}'` : ''
+  return isChoice ? `Choose one: --kernel ${name ?? 'NAME'}${all}` : next
 }
 
 /**

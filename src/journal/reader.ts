@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { z } from 'zod'
+import { messageOf } from '../../wire/errors.ts'
 import {
   CallHistory,
   type JournalTrouble,
@@ -54,6 +55,8 @@ export type LineRead =
       readonly file: string
       readonly line: number
       readonly byte: number
+      /** Why all of the file is left out. */
+      readonly why?: string
     }
 
 export interface ReadOptions {
@@ -72,8 +75,8 @@ export interface ReadOptions {
 /**
  * The lines of a journal in the order in which they were written, of quarantined segments too. `dir` is
  * `journalDir(stateDir)`; one that is missing holds no lines. A line that is just being written is not there yet: at
- * the end it is left out, with `follow` it comes when it is whole. Nothing is verified. Ends early where a file
- * cannot be read, by throwing the error of the system.
+ * the end it is left out, with `follow` it comes when it is whole. Nothing is verified. A file that cannot be opened is
+ * one unreadable line. Ends early where reading fails, by throwing the error of the system.
  */
 export async function* readEntries(dir: string, options: ReadOptions = {}): AsyncGenerator<LineRead> {
   const { files = NODE_FILES, from } = options
@@ -95,9 +98,11 @@ export async function* readEntries(dir: string, options: ReadOptions = {}): Asyn
       yield line
     }
     skip = 0
+    if (options.signal?.aborted === true) return
+    const rest = later(segment, segmentsIn(dir, files))
     // A next one that came just now came after more lines of this one.
-    if (options.signal?.aborted === true || !hasNext) return
-    segment = after(segment, segmentsIn(dir, files))
+    if (!hasNext) return yield* rest.flatMap(one => leftOut(one, files))
+    segment = rest[0]
   }
 }
 
@@ -121,14 +126,27 @@ function lastLines(segments: readonly Segment[], { last, files }: { last: number
   return { segment: segments[0], skip: 0 }
 }
 
-const after = ({ number, name }: Segment, segments: readonly Segment[]) =>
-  segments.find(
+const later = ({ number, name }: Segment, segments: readonly Segment[]) =>
+  segments.filter(
     other => other.number > number || (other.number === number && other.name > name && !other.aside),
   )
+
+/** What is told in place of a file that cannot be opened; nothing for one that can, or that has gone meanwhile. */
+function leftOut({ name, path }: Segment, files: JournalFiles): LineRead[] {
+  try {
+    files.close(files.openToRead(path))
+    return []
+  } catch (error) {
+    if (files.named(path) === undefined) return []
+    return [{ type: 'unreadable', text: '', file: name, line: 1, byte: 0, why: messageOf(error) }]
+  }
+}
 
 const CHUNK = 64 * 1024
 
 function countLines(segment: Segment, files: JournalFiles): number {
+  const told = leftOut(segment, files)
+  if (told.length > 0) return told.length
   const fd = files.openToRead(segment.path)
   try {
     const chunk = Buffer.allocUnsafe(16 * CHUNK)
@@ -151,7 +169,12 @@ async function* linesOf(
   options: ReadOptions & { dir: string; closed(): void },
 ): AsyncGenerator<LineRead> {
   const { dir, files = NODE_FILES } = options
-  const fd = files.openToRead(segment.path)
+  const told = leftOut(segment, files)
+  yield* told
+  const fd = told.length > 0 ? undefined : files.openToRead(segment.path)
+  // What is written goes on here as long as all that is later cannot be opened.
+  const isFollowed = () =>
+    later(segment, segmentsIn(dir, files)).some(one => leftOut(one, files).length === 0)
   try {
     const chunk = Buffer.allocUnsafe(CHUNK)
     const splitter = new LineSplitter()
@@ -160,11 +183,11 @@ async function* linesOf(
     let byte = 0
     let closed = false
     for (;;) {
-      const count = await files.readLater(fd, chunk, read)
+      const count = fd === undefined ? 0 : await files.readLater(fd, chunk, read)
       if (count === 0) {
         if (closed || options.signal?.aborted === true) break
         // Once there is a later one, nothing more comes; but it may have come since this one was read.
-        closed = after(segment, segmentsIn(dir, files)) !== undefined
+        closed = isFollowed()
         if (closed) options.closed()
         else if (options.follow !== true) break
         else if (!(await pause(options))) return
@@ -177,10 +200,10 @@ async function* linesOf(
         byte += bytes.length + 1
       }
     }
-    if (byte < read && after(segment, segmentsIn(dir, files)) !== undefined)
+    if (byte < read && isFollowed())
       yield { type: 'unreadable', text: splitter.rest.toString(), file: segment.name, line: line + 1, byte }
   } finally {
-    files.close(fd)
+    if (fd !== undefined) files.close(fd)
   }
 }
 

@@ -69,7 +69,10 @@ export function findings(checks: readonly SegmentCheck[]): Findings {
     )
   const found = checks.flatMap((check, index) => {
     const before = checks[index - 1]
-    return [...gapBefore(check, before), ...linkBefore(check, { before, notes }), ...problemOf(check)]
+    const [own, gap] = [problemOf(check), gapBefore(check, before)]
+    // That others are missing before it is told by its name alone.
+    if (check.problem?.line === null) return [...own, ...gap]
+    return [...gap, ...linkBefore(check, { before, notes }), ...own]
   })
   const { mentioned, current, told } = troublesIn(checks)
   const acknowledged = ({ file }: JournalTrouble) =>

@@ -26,13 +26,23 @@ export interface KernelsOptions {
   lives?(life: NewLife): void
   /** Whether a rule keeps from callers what has ended it, and its last words. Left out: none does. */
   withholds?(kernel: MeantKernel): boolean
-  /** What a project joins where nothing lives, and whether its calls may begin an image. Left out: nothing, and they may. */
-  startsOf?(root: string): { readonly attach: readonly string[]; readonly begins: boolean }
+  /** How calls of a project come to a kernel where nothing lives. Left out: they join nothing, and may begin an image. */
+  startsOf?(root: string): Starts
   /** Never a root. */
   readonly home?: string
   /** Milliseconds on a clock that only goes forward. */
   now?(): number
   readonly limits?: CrashLimits
+}
+
+/** How calls of a project come to a kernel where none lives. */
+export interface Starts {
+  /** What they join. */
+  readonly attach: readonly string[]
+  /** What they would join, once a person accepts it. */
+  readonly waiting: readonly string[]
+  /** Whether they may begin an image. */
+  readonly begins: boolean
 }
 
 export interface FoundKernel {

@@ -32,6 +32,8 @@ import {
   unheardOf,
   unknownKernel,
   unknownLanguage,
+  waitingFiles,
+  waitsText,
 } from './refusals.ts'
 import {
   byNumber,
@@ -447,12 +449,7 @@ class OpenKernels {
   /** What kernels printed last while no call ran in them, in pieces. */
   output(): readonly (OutputRow & { readonly key: string; readonly root: string })[] {
     return [...this.#kernels.values()].flatMap(({ name: kernel, root, background }) =>
-      (background?.pieces() ?? []).map(({ key, ...piece }) => ({
-        ...piece,
-        key: `${kernel}${key}`,
-        kernel,
-        root,
-      })),
+      (background?.pieces() ?? []).map(one => ({ ...one, key: `${kernel}${one.key}`, kernel, root })),
     )
   }
 
@@ -480,7 +477,8 @@ class OpenKernels {
     const listening = this.#attachments.listeningIn(root)
     const kernels = [...rows, ...listening].sort(byNumber)
     if (kernels.length === 0 && !isProject(root, this.#home)) throw badRoot(root, this.#home)
-    return { kernels, searched: this.#searched }
+    const waits = waitsText(this.#startsOf(root).waiting)
+    return { kernels, searched: this.#searched, ...(waits !== '' && { waits }) }
   }
 
   /**
@@ -523,8 +521,10 @@ class OpenKernels {
   }
 
   /** Programs that can be attached to and are not, and notebooks of that project that cannot be. */
-  announced(root: string): Promise<AnnouncedPrograms> {
-    return this.#attachments.announced(realOf(root))
+  async announced(given: string): Promise<AnnouncedPrograms> {
+    const root = realOf(given)
+    const { announced, skipped } = await this.#attachments.announced(root)
+    return { announced, skipped: [...skipped, ...waitingFiles(root, this.#startsOf(root).waiting)] }
   }
 
   /** Ends all of them in order, and lets go of those that are attached. Nothing starts afterwards. */
@@ -554,7 +554,7 @@ class OpenKernels {
   }
 
   #startsOf(root: string) {
-    return this.#options.startsOf?.(root) ?? { attach: [], begins: true }
+    return this.#options.startsOf?.(root) ?? { attach: [], waiting: [], begins: true }
   }
 
   /** The image that calls of the root begin by themselves, which may not have been begun yet. */
@@ -562,20 +562,16 @@ class OpenKernels {
     const root = this.#rootOf(given)
     const known = this.#kernels.get(this.#defaults.get(root) ?? '')
     const isPython = this.#started.otherIn(root) === undefined
-    if (isPython && known?.alive !== true && !this.#startsOf(root).begins) throw noPython(root)
+    const { begins, waiting } = this.#startsOf(root)
+    if (isPython && known?.alive !== true && !begins) throw noPython(root, { waiting })
     return known?.root === root ? { type: 'kernel', named: known } : { type: 'default' }
   }
 
   /** Nothing is called so that could be attached to. */
   #unheardOf(name: string, root: string): KernelError {
+    const [kernels, silent] = [this.#in(root).map(one => one.name), this.#attachments.silentIn(root)]
     const listening = this.#attachments.joinable(root).map(fullName)
-    return unheardOf(name, {
-      root,
-      silent: this.#attachments.silentIn(root),
-      kernels: this.#in(root).map(one => one.name),
-      listening,
-      searched: this.#searched,
-    })
+    return unheardOf(name, { root, silent, kernels, listening, searched: this.#searched })
   }
 
   /** Whoever calls from a project is told of the kernels of that one, as far as they may be named to it. */
@@ -707,9 +703,9 @@ class OpenKernels {
     const { root, name = lost === undefined ? undefined : image?.name } = wanted
     const last = name === undefined ? this.#attachments.lastEnd(realOf(root)) : undefined
     const ended = last && this.#withholdsEnd(last) ? undefined : last
-    const rows = this.#nameable(wanted)
+    const [rows, { waiting }] = [this.#nameable(wanted), this.#startsOf(realOf(root))]
     const silent = this.#attachments.silentIn(realOf(root))
-    return noneLives({ root, name, lost }, { rows, searched: this.#searched, ended, silent })
+    return noneLives({ root, name, lost }, { rows, searched: this.#searched, ended, silent, waiting })
   }
 
   /** What a caller may be told of other kernels: those of its own root, as far as they may be named to it. */
@@ -756,7 +752,8 @@ class OpenKernels {
         ...this.#kernelOptions,
         limits,
         permits: ({ language, root, name }) => {
-          if (language === DEFAULT_LANGUAGE.name && !this.#startsOf(root).begins) throw noPython(root, name)
+          if (language === DEFAULT_LANGUAGE.name && !this.#startsOf(root).begins)
+            throw noPython(root, { name })
         },
         launch,
       },

@@ -1,16 +1,16 @@
 import { readdirSync } from 'node:fs'
-import { basename, relative, resolve } from 'node:path'
+import { basename, join, relative, resolve } from 'node:path'
 import { WireError } from '../../wire/errors.ts'
 import { DEFAULT_LANGUAGE, LANGUAGES } from '../../wire/languages.ts'
 import { isStopped } from '../../wire/process-start.ts'
-import type { Program, ProgramEnd } from '../../wire/programs.ts'
+import type { Program, ProgramEnd, SkippedFile } from '../../wire/programs.ts'
 import { isFile, isFolder } from '../files/roots.ts'
 import { nearest } from '../text/nearest.ts'
 import type { Attachment } from './attachment-store.ts'
 import { KernelError } from './kernel-error.ts'
 import { allOf, fullName, groupFor, groupOf, HAVE_IT_LISTEN, type Silent, type Target } from './programs.ts'
 import type { KernelRow } from './rows.ts'
-import { isFar, serverOf } from './servers.ts'
+import { isFar, serverAddress, serverOf } from './servers.ts'
 
 /** What whoever wants a kernel is told in place of it. Each says why, and what can be done. */
 
@@ -53,6 +53,13 @@ export function unheardOf(
   const known = [...kernels, ...listening]
   const like = nearest(name, known)
   const there = known.length === 0 ? 'None of this project has.' : `There are: ${known.join(', ')}.`
+  const address = serverAddress(name)
+  if (address !== undefined)
+    return new KernelError('no_such_kernel', {
+      message: `Nothing of this project is attached at ${address}, and only a person joins a server there. ${there}`,
+      next: `A person types at a terminal: imago attach ${address}`,
+      details: { reason: 'not_announced', kernels, announced: listening, nearest: [] },
+    })
   return new KernelError('no_such_kernel', {
     message: `${groupFor(name) ?? `No program has announced itself as ${JSON.stringify(name)}`} (looked in ${searched}). ${there}${becauseOf(silent)}`,
     next: like[0] === undefined ? waysFrom(root, silent) : `Did you mean ${like.join(', ')}?`,
@@ -92,10 +99,13 @@ export function noneLives(
     searched,
     ended,
     silent,
+    waiting,
   }: {
     readonly rows: readonly KernelRow[]
     readonly searched: string
     readonly silent: readonly Silent[]
+    /** What the project would join, once a person accepts it. */
+    readonly waiting: readonly string[]
     /** The last program of the project that has said what ended it. */
     readonly ended?: ProgramEnd | undefined
   },
@@ -115,13 +125,16 @@ export function noneLives(
         ? `No image of ${name} lives.`
         : `The image of ${name} has ended: ${how.replace(/\.$/, '')}.`
   return new KernelError('no_such_kernel', {
-    message: `${missing}${ended === undefined ? '' : ` ${endOf(ended)}`}${becauseOf(silent)} None was started: there would be nothing to see in it.${besides}`,
+    message:
+      `${missing}${ended === undefined ? '' : ` ${endOf(ended)}`}${becauseOf(silent)} None was started: there would be nothing to see in it.${besides} ${waitsText(waiting)}`.trimEnd(),
     next:
       lost !== undefined
         ? `attach {"name": ${JSON.stringify(name)}} starts it again, and so does code to run there.`
-        : likely === undefined
-          ? waysFrom(root, silent)
-          : `Name one, as in {"kernel": "${likely.name}"}`,
+        : likely !== undefined
+          ? `Name one, as in {"kernel": "${likely.name}"}`
+          : waiting.length > 0
+            ? ACCEPT
+            : waysFrom(root, silent),
     details: { reason: 'none_lives', kernels, nearest: [] },
   })
 }
@@ -155,10 +168,12 @@ function chooseOne(
     groups,
     mayBeForAll = false,
   }: { readonly groups: readonly string[]; readonly mayBeForAll?: boolean | undefined },
-): string {
-  const one = `Choose one: attach {"name": "${name}"}   or name it in the call: {"kernel": "${name}"}`
+): { readonly next: string; readonly all?: string } {
+  const next = `Choose one: attach {"name": "${name}"}   or name it in the call: {"kernel": "${name}"}`
   const group = groups.find((group, index) => groups.indexOf(group) !== index)
-  return group === undefined || !mayBeForAll ? one : `${one}   or ask all: {"kernel": "${allOf(group)}"}`
+  if (group === undefined || !mayBeForAll) return { next }
+  const all = allOf(group)
+  return { next: `${next}   or ask all: {"kernel": "${all}"}`, all }
 }
 
 /** Whether the call could be for all of a group. */
@@ -172,10 +187,11 @@ export function severalListen(
 ): KernelError {
   const names = programs.map(fullName)
   const shown = programs.map(one => `${fullName(one)}${one.program === '' ? '' : ` (${one.program})`}`)
+  const { next, ...all } = chooseOne(fullName(programs[0]), { groups: programs.map(groupOf), mayBeForAll })
   return new KernelError('no_such_kernel', {
     message: `${programs.length} programs of ${root} listen: ${shown.join(', ')}. None of them was attached.`,
-    next: chooseOne(fullName(programs[0]), { groups: programs.map(groupOf), mayBeForAll }),
-    details: { reason: 'several', kernels: [], announced: names, nearest: [] },
+    next,
+    details: { reason: 'several', kernels: [], announced: names, nearest: [], ...all },
   })
 }
 
@@ -186,10 +202,11 @@ export function severalLive(
 ): KernelError {
   const kernels = living.map(({ name }) => name)
   const groups = living.map(({ group }) => group)
+  const { next, ...all } = chooseOne(kernels[0] ?? '', { groups, mayBeForAll })
   return new KernelError('no_such_kernel', {
     message: `Several kernels live in ${root}, and none was named: ${kernels.join(', ')}.`,
-    next: chooseOne(kernels[0] ?? '', { groups, mayBeForAll }),
-    details: { reason: 'several', kernels, nearest: [] },
+    next,
+    details: { reason: 'several', kernels, nearest: [], ...all },
   })
 }
 
@@ -256,15 +273,38 @@ export function refuseOtherLanguage(root: string): void {
   })
 }
 
-/** The project's file says that its calls begin none; `name`: the one that was meant, which a person has started before. */
-export function noPython(root: string, name?: string): KernelError {
+/** The file of a project with addresses to join that nobody has accepted yet, and what is said of it. */
+export const waitingFiles = (root: string, addresses: readonly string[]): readonly SkippedFile[] =>
+  addresses.length === 0 ? [] : [{ file: join(root, 'imago.toml'), reason: waitingText(addresses) }]
+
+/** The same as a sentence. */
+export const waitsText = (addresses: readonly string[]): string =>
+  addresses.length === 0 ? '' : `Its imago.toml ${waitingText(addresses)}.`
+
+const waitingText = (addresses: readonly string[]) =>
+  `names ${addresses.join(' and ')} to join, which waits until a person accepts it: imago policy accept`
+
+const ACCEPT = 'A person accepts what the project joins: imago policy accept'
+
+/**
+ * The project's file says that its calls begin none; `name`: the one that was meant, which a person has started before.
+ * `waiting`: what would be joined, once a person accepts it.
+ */
+export function noPython(
+  root: string,
+  { name, waiting = [] }: { readonly name?: string; readonly waiting?: readonly string[] },
+): KernelError {
   const [missing, again] =
     name === undefined
       ? [`Nothing lives in ${root}`, '']
       : [`${name} of ${root} has ended`, `imago restart ${name}, `]
   return new KernelError('kernel_unavailable', {
-    message: `${missing}, and no Python is begun there: its imago.toml says python = false.`,
-    next: `A person starts or attaches what is meant: ${again}imago start LANGUAGE, imago attach NAME`,
+    message:
+      `${missing}, and no Python is begun there: its imago.toml says python = false. ${waitsText(waiting)}`.trimEnd(),
+    next:
+      waiting.length > 0
+        ? ACCEPT
+        : `A person starts or attaches what is meant: ${again}imago start LANGUAGE, imago attach NAME`,
     details: { reason: 'no_python' },
   })
 }

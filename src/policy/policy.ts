@@ -64,7 +64,12 @@ export interface OpenPolicy extends Policy {
     readonly roots: readonly string[]
   }): boolean
   /** How calls of that project come to a kernel where none lives: a person has accepted what they join. */
-  startsOf(root: string): { readonly attach: readonly string[]; readonly begins: boolean }
+  startsOf(root: string): {
+    readonly attach: readonly string[]
+    /** What they would join, once a person accepts it. */
+    readonly waiting: readonly string[]
+    readonly begins: boolean
+  }
   /** What it says, for callers in that root, of the yes of a client of that name; undefined where it says nothing. */
   yesOf(root: string, client: string): Yes | undefined
   /** What the files say now, and what of it holds. Reads all of them again. */
@@ -225,6 +230,7 @@ export function openPolicy(configDir: string, options: PolicyOptions = {}): Open
       const own = rules.problem === undefined ? seen.filter(({ place }) => dirname(place.file) === root) : []
       return {
         attach: own.flatMap(({ held }) => held.flatMap(({ rule }) => rule.attach ?? [])),
+        waiting: own.flatMap(({ waiting }) => waiting.flatMap(({ rule }) => rule.attach ?? [])),
         begins: seen.every(({ text }) => text.python !== false),
       }
     },

@@ -195,7 +195,7 @@ export function validate(
   const issues = first.issues.flatMap(single)
   const given = { tool, args: named, schema: registry.schema(tool) }
   const typed = withTypes(issues, given)
-  const second = typed === undefined ? first : parse(tool, typed)
+  const second = typed === undefined ? first : parse(tool, tool.renamed(typed))
   if (second.type === 'valid') return second
   const problems = issues.slice(0, SHOWN).map(issue => problemOf(issue, given))
   return refuse(tool, problems, issues.length)
@@ -218,7 +218,9 @@ function parse(tool: Tool, args: Readonly<Record<string, unknown>>): Parsed {
  */
 function withTypes(issues: readonly z.core.$ZodIssue[], { args, schema }: Given) {
   const typed: Record<string, unknown> = structuredClone(args)
-  const paths = new Map(issues.map(({ path }) => [pathText(path.map(String)), path.map(String)]))
+  // A key that is unknown may belong to a list that is still a text.
+  const misfits = issues.filter(({ code }) => code !== 'unrecognized_keys')
+  const paths = new Map(misfits.map(({ path }) => [pathText(path.map(String)), path.map(String)]))
   for (const path of paths.values()) {
     const name = path.at(-1)
     const holder = path.length === 1 ? typed : valueAt(typed, path.slice(0, -1))

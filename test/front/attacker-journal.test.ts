@@ -60,9 +60,33 @@ for (const [what, command] of [
     const { code, text } = await scene.imago('log', 'verify')
     assert.is(code, 1)
     assert.match(text, /000001\.jsonl.*It (is|cannot)/)
+    const log = await scene.imago('log')
+    assert.is(log.code, 0, log.text)
+    assert.match(log.text, 'list_files')
     const refused = await scene.imago('call', 'write_file', WRITE)
     assert.match(refused.text, /The journal is not what was written/)
   })
+
+test('an attacker who puts a link to a device beside the journal hides no line of it, and the link is named (threat 37)', async () => {
+  const link = journal.replace('01.jsonl', '99.jsonl')
+  await scene.shell('ln -s /dev/full "$1"', link)
+  for (const args of [[], ['--tool', 'write_file'], ['--json'], ['--count', '9']]) {
+    const { code, text } = await scene.imago('log', ...args)
+    assert.is(code, 0, text)
+    assert.match(text, 'write_file')
+    assert.match(
+      text,
+      /000099\.jsonl cannot be read, and is left out: .*not a regular file.*imago log verify/,
+    )
+  }
+  const following = scene.lets([...IMAGO, 'log', '--follow'])
+  await scene.imago('call', 'list_globals', '{}')
+  await following.says('list_globals')
+  const { code, text } = await scene.imago('log', 'verify')
+  assert.is(code, 1)
+  assert.match(text, `000099.jsonl: It cannot be read: ${link} is not a regular file`)
+  assert.match(text, `Look at it:     ls -l '${link}'`)
+})
 
 test('an attacker who cuts off the end of the journal while no daemon runs succeeds: it is verified as whole', async () => {
   const before = journalOf(scene).length

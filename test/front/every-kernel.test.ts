@@ -135,6 +135,17 @@ test('a group answers by member, whether one of it has ended or not, and what is
   assert.match((await all('g/*')).get('inspect x --kernel g/*')?.stdout ?? '', /^g(\/2)?:\n/)
 })
 
+test('where none is named, the refusal has the option for one, and for all where they can be asked', async () => {
+  await start()
+  const refused = async (...line: string[]) => (await ran(line)).stderr
+  assert.match(await refused('eval', 'x'), /^Choose one: --kernel g-\d+$/m)
+  const one = await refused('trace', 'total', '--follow')
+  assert.match(one, /^Choose one: --kernel g-\d+ {3}or ask all: --kernel 'g\/\*'$/m)
+  assert.is((await rig.imago(['errors', '--kernel', 'g/*'])).code, 0)
+  const living = await refused('trace', 'total', '--follow')
+  assert.match(living, /^Choose one: --kernel g(\/2)? {3}or ask all: --kernel 'g\/\*'$/m)
+})
+
 test('a kernel that has ended, and all of a group that have, say that and keep their errors', async () => {
   await start()
   assert.is((await rig.imago(['errors', '--kernel', 'g/*'])).code, 0)

@@ -151,6 +151,12 @@ withRig(
       `Let go of lisp (process ${swank.pid}), which runs on. To join it again: imago attach swank://127.0.0.1:${swank.port}\n`,
     )
     assert.is(lives(swank.pid), true)
+    const refused = await rig.imago(['call', 'attach', `{"name":"swank://${swank.port}"}`])
+    assert.match(refused.stderr, 'only a person joins a server there')
+    assert.match(
+      refused.stderr,
+      `A person types at a terminal: imago attach swank://127.0.0.1:${swank.port}\n`,
+    )
   },
 )
 
@@ -276,6 +282,11 @@ withRig(
     const early = await rig.imago(call)
     assert.is(early.code, 1)
     assert.match(early.stderr, 'no Python is begun there: its imago.toml says python = false')
+    const waits = `imago.toml names swank://${swank.port} to join, which waits until a person accepts it: imago policy accept`
+    for (const asked of [call, ['inspect', 'x'], ['kernels'], ['call', 'kernels']]) {
+      const { stdout, stderr } = await rig.imago(asked)
+      assert.match(stdout + stderr, waits, asked.join(' '))
+    }
     assert.match((await rig.imago(['policy'])).stdout, `calls to join swank://${swank.port}`)
     const { screen } = await openWatch(rig)
     const accepted = rig.begin(['policy', 'accept'])
@@ -283,6 +294,7 @@ withRig(
     screen.type('y\n')
     assert.is((await accepted.ended).code, 0)
     screen.close()
+    assert.not.match((await rig.imago(['kernels'])).stdout, 'waits')
     assert.is(await evaluated(rig, '(+ 40 2)'), '42')
     assert.match((await rig.imago(['kernels'])).stdout, new RegExp(`lisp +ready +${swank.pid} `))
     await rig.imago(['detach', 'lisp'])

@@ -38,8 +38,14 @@ test('evaluates between the cells, on the loop of the notebook, and leaves what 
   assert.is(await notebook.run('_'), '42')
 })
 
-test('tells what a cell has failed with', async () => {
+test('tells what a cell has failed with, and none that a person stopped', async () => {
+  await notebook.run('raise KeyboardInterrupt')
+  assert.match((await rig.imago(['errors'])).stdout, 'No error of the program has reached Imago')
   await notebook.run('1 / 0')
+  assert.match(
+    (await rig.imago(['errors'])).stdout,
+    /^#1 {2}.* {2}cell In \[\d+\] {2}ZeroDivisionError: division by zero {2}\S*:1\n$/,
+  )
   const error = await call('get_last_error', { whose: 'callers' })
   assert.match(error, /ZeroDivisionError[\s\S]*the person, In \[\d+\]/)
 })

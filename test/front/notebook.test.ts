@@ -86,18 +86,21 @@ test('tells who ran what: the cells of the person, with their numbers, and the c
   assert.match(history, /the person, In \[\d+\].*raised[\s\S]*1 \/ 0[\s\S]*ZeroDivisionError/)
   assert.match(history, /the person, In \[\d+\].*done[\s\S]*class Order/)
   const error = await call('get_last_error')
-  assert.match(error, /the person, In \[\d+\]/)
+  assert.match(error, /^ZeroDivisionError: .*\nerror 1 of the program, cell In \[\d+\]: uncaught/)
   assert.not.match(error, 'interactiveshell')
   assert.match(await call('symbol_definition', { symbols: ['Order'] }), 'class Order:')
 })
 
-test('tells what its threads fail with as errors of the program, and what a cell fails with as the person’s', async () => {
+test('tells what its threads and the cells of the person fail with as errors of the program, and whose a cell was', async () => {
   await notebook.run('import threading\nfailed = threading.Thread(target=lambda: {}["tea"], name="till")')
   await notebook.run('failed.start()\nfailed.join()')
   await notebook.run('2 / 0')
-  const error = await call('get_last_error')
-  assert.match(error, /^KeyError: 'tea'\nerror 1 of the program, thread till: uncaught/)
-  assert.match(error, /evaluated since, and failed: ZeroDivisionError: .* \(the person, In \[\d+\]\)/)
+  const { stdout } = await rig.imago(['errors', '--kernel', 'my-orders'])
+  assert.match(
+    stdout,
+    /#2 .*thread till {2}KeyError: 'tea'.*\n#3 .*cell In \[\d+\] {2}ZeroDivisionError: .*:1\n$/,
+  )
+  assert.not.match(await call('get_last_error'), 'evaluated since')
   assert.match(await call('get_last_error', { whose: 'callers' }), /by the person, In \[\d+\]/)
 })
 

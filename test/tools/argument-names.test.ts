@@ -91,6 +91,11 @@ const UNDERSTOOD: readonly (readonly [tool: string, given: object, meant: object
     { file_path: 'a', edits: [{ old_str: '1', new_str: '2' }] },
     { edits: [{ path: 'a', old_str: '1', new_str: '2' }] },
   ],
+  [
+    'propose_file_edit',
+    { path: 'a', edits: '[{"old_str": "1", "new_str": "2"}]' },
+    { edits: [{ path: 'a', old_str: '1', new_str: '2' }] },
+  ],
   ['attach', { kernel: 'web' }, { name: 'web' }],
 ]
 

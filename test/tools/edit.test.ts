@@ -177,6 +177,16 @@ test('where no spelling of it is there, the nearest lines are given, and the fir
   assert.match(error.next ?? '', 'read_file')
 })
 
+test('a line that no whole word was copied of is the nearest, too', async () => {
+  const shop = having(SHOP.replace('    return n\n', '    return subtotal * 2\n'))
+  const error = await refusalOf(editFile, edit('    return subtotals * 3', 'x'), shop)
+  assert.match(
+    error.message,
+    'the nearest is at line 6, where line 6 has "return subtotal * 2" in place of "return subtotals * 3". Nothing',
+  )
+  assert.equal(error.details.nearest, { differs: 'lines', line: 6, text: '    return subtotal * 2\n' })
+})
+
 test('a long line is quoted where it differs', async () => {
   const long = (word: string) => `names = [${'"tea", '.repeat(500)}"${word}", ${'"pie", '.repeat(500)}]`
   const error = await refusalOf(editFile, edit(long('cake'), 'x'), having(`x\n${long('cocoa')}\n`))

@@ -11,7 +11,7 @@ import { escapeJson, escapeText } from '../../text/escape.ts'
 import { connectHere } from '../client.ts'
 import type { CommandInput } from '../command.ts'
 import { filterOf, withOlderNames } from '../log/filter.ts'
-import { type Piece, painted, storyPieces } from '../log/lines.ts'
+import { leftOutText, type Piece, painted, storyPieces } from '../log/lines.ts'
 import {
   type Filter,
   followStories,
@@ -92,6 +92,7 @@ async function showForPerson(
 /** What is no line of JSON is told of beside them. */
 const jsonTo = (output: Output, follow: boolean) => (line: LineRead) => {
   if (line.type === 'entry') output.json(line.text)
+  else if (line.why !== undefined) output.beside(leftOutText(line.file, line.why))
   else output.beside(`${line.file}, line ${line.line} cannot be read, and is left out.`)
   if (follow) output.flush()
 }
@@ -186,7 +187,7 @@ class Choice {
   takes(line: LineRead): boolean {
     const { filter } = this
     const story = this.#stories.add(line)
-    if (line.type === 'unreadable') return !isFiltered(filter)
+    if (line.type === 'unreadable') return line.why !== undefined || !isFiltered(filter)
     const { entry } = line
     if (filter.since !== undefined && entry.time < filter.since.toISOString()) return false
     if (filter.until !== undefined && entry.time > filter.until.toISOString()) return false
@@ -300,7 +301,10 @@ function broken(found: Verification, dir: string): string {
   const { problem } = found
   if (problem === undefined) return ''
   const { file, line } = problem
-  const look = line === null ? '' : `\n  Look at it:     sed -n ${line}p '${join(dir, file)}'`
+  const path = `'${join(dir, file)}'`
+  const isThere = NODE_FILES.named(join(dir, file)) !== undefined
+  const how = line === null ? `ls -l ${path}` : `sed -n ${line}p ${path}`
+  const look = line === null && !isThere ? '' : `\n  Look at it:     ${how}`
   return `imago: The journal is not what was written. ${sentence(problem)}
 Read: ${extent(found)}, in ${dir}.
 What to do:

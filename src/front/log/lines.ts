@@ -226,7 +226,12 @@ function suspensionText(said: (name: string) => string): string {
   return `${said('suspension')} in ${said('kernel')}, of ${said('who')}: ${said('what')}${to}${by}${why}`
 }
 
-function unreadablePieces({ file, line, text }: Unreadable): Piece[] {
+/** All of a file is left out. */
+export const leftOutText = (file: string, why: string): string =>
+  `${file} cannot be read, and is left out: ${oneLine(why)}. What to do: imago log verify`
+
+function unreadablePieces({ file, line, text, why }: Unreadable): Piece[] {
+  if (why !== undefined) return [piece(`! ${leftOutText(file, why)}`, 'bad')]
   return [piece(`! ${file}, line ${line} cannot be read: ${cut(oneLine(text.slice(0, 400)), 80)}`, 'bad')]
 }
 

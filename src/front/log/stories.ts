@@ -150,7 +150,8 @@ export class Mark {
   async *passing(lines: AsyncIterable<LineRead>): AsyncGenerator<LineRead> {
     for await (const line of lines) {
       this.lines++
-      this.last = line
+      // Where a file is that cannot be read says nothing of how far the others were.
+      if (line.type === 'entry' || line.why === undefined) this.last = line
       if (line.type === 'entry') this.#time = line.entry.time
       yield line
       if (this.#place.signal.aborted) return
@@ -318,7 +319,7 @@ export const isFiltered = ({ kernel, tool, level, outcome }: Filter) =>
 /** Whether a story is in the part that is wanted. */
 function isWanted(story: Story, filter: Filter): boolean {
   if (filter.also?.(story) === false) return false
-  if (story.type === 'unreadable') return !isFiltered(filter)
+  if (story.type === 'unreadable') return story.why !== undefined || !isFiltered(filter)
   const time = story.type === 'call' ? story.time : story.entry.time
   if (filter.since !== undefined && time < filter.since.toISOString()) return false
   if (filter.until !== undefined && time > filter.until.toISOString()) return false

@@ -84,10 +84,18 @@ class Cells:
             raised = still(error, shell=self._shell)
             entry.result = '%s: %s' % (raised['type']['name'], raised['message'])
             self._errors.note(raised, who=entry.who)
+            self._note(error, result.execution_count)
         elif result.result is not None:
             entry.result = static_text(result.result, RESULT_CHARS)
         stopped = error is not None and type(error) is KeyboardInterrupt
         entry.outcome = 'interrupted' if stopped else 'done' if error is None else 'raised'
+
+    def _note(self, error, number):
+        """No code of a cell has caught it, which makes it an error of the program, too."""
+        of_program = self._errors.of_program
+        if of_program is not None and not issubclass(type(error), (KeyboardInterrupt, SystemExit)):
+            where = 'cell In [%s]' % number if number else 'a cell', 'cell'
+            of_program.note(error, 'uncaught', where=where, shell=self._shell)
 
 
 class Shown:

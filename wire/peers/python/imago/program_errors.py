@@ -128,8 +128,11 @@ class ProgramErrors:
             entry = self._kept.get(_key_of(self._kept, error, _path(error)))
             self.ended_with = None if entry is None else entry.number
 
-    def note(self, error, kind, site=None, said=None, where=None):
-        """Takes one down. ``site`` is where the program spoke of it; one error is often told of in several places."""
+    def note(self, error, kind, site=None, said=None, where=None, shell=None):
+        """Takes one down. ``site`` is where the program spoke of it; one error is often told of in several places.
+
+        ``shell`` is the folder of a shell that has run the code of a person, and whose frames are left out.
+        """
         path = _path(error)
         with self._changing:
             entry = self._kept.get(_key_of(self._kept, error, path))
@@ -139,7 +142,7 @@ class ProgramErrors:
         text, sort = where or _request_of(error) or _where()
         known_by = id(type(error)), _lines(error), sort
         whole = self._budget.take(known_by)
-        raised = exceptions.still(error) if whole else None
+        raised = exceptions.still(error, shell=shell) if whole else None
         with self._changing:
             kept = dict(self._kept)
             if not _uncount_cause(kept, error):
