@@ -1,8 +1,8 @@
 """What this process is to the one that started it.
 
 ``main``: ``imago run`` started it. ``serves``: it does the work of its parent, which only starts it. ``helper``: it works
-for its parent. ``None``: it is a program of its own, or a plain fork. The reason is how it was started: the stack that
-called ``os.fork``, what ``multiprocessing`` was told to run, or the command line.
+for its parent. ``fork``: a plain fork within a run. ``None``: it is a program of its own. The reason is how it was started:
+the stack that called ``os.fork``, what ``multiprocessing`` was told to run, or the command line.
 """
 
 import os
@@ -41,6 +41,9 @@ _LOKY = 'loky.backend.popen_loky_posix'
 
 _UNKNOWN = object()
 _role = _UNKNOWN
+_pid = os.getpid()
+#: The process that this one was forked from, which may have ended since.
+_forked_from = None
 #: What ``imago run`` has called the program that this process belongs to.
 program = None
 
@@ -57,7 +60,7 @@ def parent():
     """The process that has started this one. A server of forks does so for another one."""
     if _role is _UNKNOWN and _process() is not None:
         return sys.modules['multiprocessing.process'].parent_process().pid
-    return os.getppid()
+    return _forked_from if _role == 'fork' else os.getppid()
 
 
 def become(role):
@@ -117,7 +120,8 @@ def _role_of_process(process):
 
 def _forked():
     """In a forked child. Descendants of a helper are helpers."""
-    global _role
+    global _role, _pid, _forked_from
+    _forked_from, _pid = _pid, os.getpid()
     if _role != 'helper':
         try:
             _role = _role_of_fork(sys._getframe(1))
