@@ -28,10 +28,10 @@ _FRAMES = 8
 
 #: Commands that start other commands and run nothing of a program themselves.
 _LAUNCHERS = (
-    'accelerate circusd ddtrace-run dotenv fab hatch honcho inv invoke '
-    'jupyter jupyter-lab jupyter-notebook jupyter-server jupyterlab jupyter_server newrelic-admin notebook nox '
-    'opentelemetry-instrument papermill pdm '
-    'pipenv poetry supervisord torch.distributed.launch torch.distributed.run torchrun tox watchdog.watchmedo watchfiles watchmedo'
+    'accelerate circusd ddtrace-run dotenv fab hatch honcho inv invoke jupyter jupyter_console jupyter_server '
+    'jupyterhub-singleuser jupyterlab nbclassic nbconvert newrelic-admin notebook nox opentelemetry-instrument papermill '
+    'pdm pipenv poetry qtconsole supervisord torch.distributed.launch torch.distributed.run torchrun tox voila '
+    'watchdog.watchmedo watchfiles watchmedo'
 ).split()
 #: Commands that start another command to do their work, or do it themselves.
 _SERVES_BY_CHILD = ('litestar',)
@@ -81,7 +81,9 @@ def is_machinery(line):
 
 def is_launcher(line):
     """Whether that command line only starts another one."""
-    return command(line) in _LAUNCHERS
+    name = command(line)
+    # Jupyter's own commands run notebooks, and those run in kernels.
+    return name in _LAUNCHERS or name.startswith('jupyter-')
 
 
 def role_under(line, parent):
