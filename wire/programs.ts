@@ -15,9 +15,9 @@ export interface Program {
   readonly parent?: number | undefined
   /**
    * What it is to its parent. `main`: `imago run` started it. `serves`: it does the work of its parent, which only starts
-   * it. `helper`: it works for its parent. Left out: a program of its own, or a fork.
+   * it. `helper`: it works for its parent. `fork`: a fork within a run. Left out: a program of its own.
    */
-  readonly role?: 'main' | 'serves' | 'helper' | undefined
+  readonly role?: 'main' | 'serves' | 'helper' | 'fork' | undefined
   /** The names and numbers of the programs that a helper works for. */
   readonly works_for?: readonly string[] | undefined
   readonly address: string

@@ -326,17 +326,19 @@ export class Attachments {
       const what = { language: DEFAULT_LANGUAGE.name, what: words, message: `It ${why}. ${mend}` }
       return { ...unused, ...what, group: String(pid), name: String(pid), state: 'not_listening', pid }
     })
-    const rows = listening.map(one => ({
-      ...unused,
-      group: groupOf(one),
-      name: handle(one),
-      state: STATE_OF[family.placeOf(one).standing],
-      language: one.language,
-      pid: one.pid,
-      what: [one.implementation, ...(one.program === '' ? [] : [one.program])].join(', '),
-      message:
-        family.placeOf(one).standing === 'orphan' ? `It was ${leftBy(one.name, one.parent ?? null)}.` : null,
-    }))
+    const rows = listening.map(one => {
+      const { standing, leftBy: parent } = family.placeOf(one)
+      return {
+        ...unused,
+        group: groupOf(one),
+        name: handle(one),
+        state: STATE_OF[standing],
+        language: one.language,
+        pid: one.pid,
+        what: [one.implementation, ...(one.program === '' ? [] : [one.program])].join(', '),
+        message: standing === 'orphan' ? `It was ${leftBy(one.name, parent)}.` : null,
+      }
+    })
     return [...rows, ...closed, ...deaf]
   }
 
@@ -593,10 +595,10 @@ function rowOf(
   { among, family }: { readonly among: readonly Program[]; readonly family: Family },
 ): AnnouncedRow {
   const { name, language, implementation, pid, address, cwd, announced_at } = program
-  const { standing } = family.placeOf(program)
+  const { standing, leftBy } = family.placeOf(program)
   const others = among.filter(one => family.placeOf(one).standing !== 'supervisor')
   const attach = standing === 'supervisor' ? fullName(program) : handleOf(program, others)
-  const parent = family.parentOf(program)?.pid ?? (standing === 'orphan' ? (program.parent ?? null) : null)
+  const parent = leftBy ?? family.parentOf(program)?.pid ?? null
   const started = { program: program.program, announced_at }
   return { name, attach, standing, language, implementation, pid, parent, address, cwd, ...started }
 }

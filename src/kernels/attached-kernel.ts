@@ -494,8 +494,9 @@ export class AttachedKernel implements NamedKernel {
       return `${message} ${next}`
     }
     if (this.#away !== null) return `Its link is being made again: ${sentence(this.#away)}`
-    const { announced, parent } = this.#known
-    const isLeft = this.isHelper && parent !== undefined && !this.#options.processLives(parent)
+    const { announced, parent, role } = this.#known
+    const isLeft =
+      (this.isHelper || role === 'fork') && parent !== undefined && !this.#options.processLives(parent)
     return isLeft ? `It was ${leftBy(announced ?? this.name, parent)}.` : null
   }
 

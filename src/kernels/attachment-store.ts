@@ -21,7 +21,7 @@ const ATTACHMENT = z.object({
   cwd: z.string().nullable(),
   /** The process that started it, and when it announced itself; left out by older daemons. */
   parent: z.number().optional(),
-  role: z.enum(['main', 'serves', 'helper']).optional(),
+  role: z.enum(['main', 'serves', 'helper', 'fork']).optional(),
   works_for: z.array(z.string()).readonly().optional(),
   announced_at: z.string().optional(),
   /** The errors that servers of a Lisp program catch are noted. */

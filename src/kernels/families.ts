@@ -5,7 +5,7 @@ import type { NamedKernel } from './rows.ts'
 
 /**
  * What a program is among the processes of its family. `supervisor`: it waits for a child that does its work. `helper`:
- * it works for its parent, and calls go there only by its name. `orphan`: a helper whose parent has ended.
+ * it works for its parent, and calls go there only by its name. `orphan`: a helper or a fork that has outlived its parent.
  */
 export const STANDINGS = ['program', 'supervisor', 'helper', 'orphan'] as const
 
@@ -25,6 +25,8 @@ export interface Family {
 /** What a kernel or a program is to the others of its family. */
 export interface FamilyPlace {
   readonly standing: Standing
+  /** Of an orphan: the process that started it, or one above it, and has ended. */
+  readonly leftBy?: number | undefined
   /** Its group, and those of the programs that it works for: all that `GROUP/*` may mean it by. */
   readonly groups: readonly string[]
   /** What `imago run` started has started it in turn, and it does not do the work of that. */
@@ -54,10 +56,9 @@ export class Families {
     this.#supervisors.clear()
     for (const one of supervisors) this.#supervisors.add(processOf(one))
     const parentOf = (child: Program) => programs.find(one => one.process === 'lives' && isParent(one, child))
-    const standingOf = (one: Program): Standing => {
-      if (one.role === 'helper')
-        return one.parent === undefined || this.#programs.lives(one.parent) ? 'helper' : 'orphan'
-      return this.#supervisors.has(processOf(one)) ? 'supervisor' : 'program'
+    const standingOf = (one: Program, isLeft: boolean): Standing => {
+      if (one.role !== 'helper' && this.#supervisors.has(processOf(one))) return 'supervisor'
+      return isLeft ? 'orphan' : one.role === 'helper' ? 'helper' : 'program'
     }
     /** From its parent upwards; each once, whatever has been announced. */
     const ancestorsOf = (one: Program): readonly Program[] => {
@@ -68,20 +69,33 @@ export class Families {
     }
     const placeOf = (one: Program): FamilyPlace => {
       const above = ancestorsOf(one)
+      const left = isBranch(one)
+        ? [one, ...above].find(each => isBranch(each) && this.#hasEnded(each.parent))
+        : undefined
       const served = above.slice(0, above.findIndex(({ role }) => role !== 'helper') + 1)
       return {
-        standing: standingOf(one),
+        standing: standingOf(one, left !== undefined),
+        leftBy: left?.parent,
         groups: [one, ...(one.role === 'helper' ? served : [])].map(groupOf),
-        isStarted: one.role === undefined && above.some(({ role }) => role === 'main' || role === 'serves'),
+        isStarted:
+          (one.role === undefined || one.role === 'fork') &&
+          above.some(({ role }) => role === 'main' || role === 'serves'),
       }
     }
     return { programs, ends, skipped, placeOf, parentOf }
+  }
+
+  #hasEnded(pid: number | undefined): boolean {
+    return pid !== undefined && !this.#programs.lives(pid)
   }
 }
 
 /** A rule about a program holds for those that work for it, too. */
 export const servedNames = ({ groups: [, ...served] }: FamilyPlace): readonly string[] =>
   served.flatMap(group => [group, allOf(group)])
+
+/** Whether it is expected to end with its parent. */
+const isBranch = ({ role }: Program) => role === 'helper' || role === 'fork'
 
 const isServing = ({ role }: Program) => role === 'serves'
 
@@ -110,8 +124,8 @@ export function reloads(supervisor: Program, child: Program): boolean {
   return RELOADS.test(above?.words.join(' ') ?? '') || Object.keys(below?.env() ?? {}).some(isNew)
 }
 
-/** Whose a helper was that has outlived its parent, as a clause. */
-export const leftBy = (name: string, parent: number | null): string =>
+/** Whose a process was that has outlived its parent, as a clause. */
+export const leftBy = (name: string, parent: number | null | undefined): string =>
   `left over by ${name.replace(/-worker$/, '')} (process ${parent}), which has ended`
 
 /** One that a call without a name may be for: a kernel that lives, or a program that listens. */

@@ -339,3 +339,40 @@ withRig(
     assert.is(liar.printed(), '')
   },
 )
+
+for (const listen of ['', 'port=0'])
+  withRig(
+    `a program that announces its address under the number of another one as well hides neither: listen(${listen})`,
+    async ({ rig, start }) => {
+      const honest = await start({ listen, source: 'whose = "honest"' })
+      const liar = await start({ listen, name: 'liar', source: 'whose = "liar"' })
+      const announced = readAnnouncements(rig.paths.runtimeDir).programs
+      const [honestly, own] = [honest, liar].map(({ pid }) => announced.find(one => one.pid === pid))
+      const said = JSON.parse(readFileSync(own?.file ?? '', 'utf8'))
+      const lied = {
+        ...said,
+        pid: honest.pid,
+        started: honestly?.started,
+        announced_at: '2999-01-01T00:00:00Z',
+      }
+      const files = ['beef', 'feed'].map(end =>
+        join(rig.paths.runtimeDir, 'programs', `${honest.pid}-${end}.json`),
+      )
+      const lie = (name: string) => {
+        for (const file of files) writeFileSync(file, JSON.stringify({ ...lied, name }), { mode: 0o600 })
+      }
+      for (const name of ['web', 'liar']) {
+        for (const [number, whose] of [
+          [honest.pid, 'honest'],
+          [liar.pid, 'liar'],
+        ] as const) {
+          lie(name)
+          const kernel = ['--kernel', String(number)]
+          assert.is(await valueIn(rig, 'whose', kernel), `'${whose}'`, `${name}, ${whose}`)
+        }
+        for (const one of ['web', 'liar']) await rig.imago(['detach', one])
+      }
+      const { skipped } = readAnnouncements(rig.paths.runtimeDir)
+      assert.equal([skipped, honest.printed(), liar.printed()], [[], '', ''])
+    },
+  )

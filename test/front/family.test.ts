@@ -218,6 +218,38 @@ test('workers that are replaced at once are followed one and all, under calls th
   }
 })
 
+/** Runs a program to its end whose children do not hold its output open. */
+async function ran(name: string, forking: readonly string[]): Promise<void> {
+  const quiet = 'for fd in (0, 1, 2): os.dup2(os.open(os.devnull, os.O_RDWR), fd)'
+  write(name, ['import os, time', 'V = "main"', ...forking, 'V = "child"', quiet, 'time.sleep(600)'])
+  assert.is((await rig.imago(['run', '--', venvPython, name])).code, 0)
+}
+
+test('the forks that a run has left over are no programs: the next run answers, and the list says whose they were', async () => {
+  await ran('fk.py', ['if os.fork():', '    os._exit(0)', 'os.fork()'])
+  const left = await listening(2)
+  assert.equal(roles(left), ['project fork', 'project fork'])
+  assert.match(await asked('inspect', { expr: 'V' }), /^no_such_kernel: No program of .* listens/)
+  const whose = /left over by project \(process \d+\), which has ended/g
+  assert.is((await asked('kernels')).match(whose)?.length, 2)
+  write('tr.py', ['import time', 'V = "fresh"', 'time.sleep(600)'])
+  python('tr.py')
+  await listening(3)
+  assert.match(await asked('inspect', { expr: 'V' }), "repr: 'fresh'")
+  assert.equal(await rig.imago(['eval', 'V']), { code: 0, stdout: "'fresh'\n", stderr: '' })
+  const first = left.find(one => left.some(({ parent }) => parent === one.pid))
+  assert.match(await asked('inspect', { expr: 'V', kernel: `project-${first?.pid}` }), "repr: 'child'")
+  assert.match(await asked('kernels'), `left over by project (process ${first?.parent}), which has ended`)
+  assert.match(await asked('inspect', { expr: 'V' }), "repr: 'fresh'")
+})
+
+test('a fork with a session of its own is the program, as a server is that its start has left', async () => {
+  const forking = ['if os.fork():', '    os._exit(0)', 'os.setsid()', 'if os.fork():', '    os._exit(0)']
+  await ran('server.py', forking)
+  assert.equal(roles(await listening(1)), ['project undefined'])
+  assert.match(await asked('inspect', { expr: 'V' }), "repr: 'child'")
+})
+
 test('imago trace --follow of a group prints the calls of each member, by its name', async () => {
   write('beat.py', [
     'import os, time',

@@ -75,3 +75,24 @@ for (const [launcher, args] of Object.entries(LAUNCHERS))
     run.child.kill('SIGTERM')
     await run.ended
   })
+
+for (const [command, ...args] of [['kernel'], ['run', 'cells.py']] as const)
+  test(`jupyter ${command} is none of the program: calls go to the kernel that it starts`, async () => {
+    write('cells.py', ['import time', 'which = "tea"', 'time.sleep(600)'])
+    // Found as a shell finds it.
+    const env = { PATH: `${dirname(venvPython)}:${rig.env.PATH}` }
+    const run = rig.begin(['run', '--', venvPython, '-m', 'jupyter', command, ...args], { env })
+    await until(() => announced().length > 0, 'the kernel to listen')
+    const name = command === 'run' ? 'which' : '__name__'
+    const value = command === 'run' ? "'tea'" : "'__main__'"
+    await until(
+      async () => (await asked('inspect', { expr: name })).includes(`repr: ${value}`),
+      'the kernel to answer',
+    )
+    assert.equal(
+      announced().map(({ name, role }) => `${name} ${role}`),
+      ['project main'],
+    )
+    run.child.kill('SIGINT')
+    await run.ended
+  })

@@ -24,6 +24,9 @@ interface ProgramsOptions {
 /** A program takes its announcement back when it ends as well: how long it then has to be gone, in ms. */
 const ENDING_MS = 2_000
 
+/** How many false announcements of one process are removed in one try to join it. */
+const MOST_FALSE = 20
+
 export function openPrograms({ runtimeDir, settings = {}, limits, secret }: ProgramsOptions): Programs {
   const requestOf = (joining: Joining): AttachRequest => ({
     name: joining.name,
@@ -44,25 +47,28 @@ export function openPrograms({ runtimeDir, settings = {}, limits, secret }: Prog
     ...(secret && { secret: (value: string) => secret(value) }),
     ...(limits && { limits }),
   })
-  /** Announcements of other processes than those that answer there, with what keeps them from being trusted. */
-  const untrue = new Map<string, string>()
-  /** Joins a program that is the process it has announced itself as: another one that it names is not hidden by it. */
-  async function attach(joining: Joining): Promise<Kernel> {
+  /**
+   * Joins a program that is the process it has announced itself as. An announcement that names another one is removed,
+   * and the next one of that process is tried.
+   */
+  async function attach(joining: Joining, { tries = MOST_FALSE } = {}): Promise<Kernel> {
     const kernel = await attachKernel(requestOf(joining))
     const { pid } = kernel.identity
     const announced = announcementOf(joining, runtimeDir)
     if (announced === undefined || (announced.pid === pid && listensItself(announced) !== false))
       return kernel
-    const who = announced.pid === pid ? 'another one' : `process ${pid}`
-    untrue.set(announced.file, `names process ${announced.pid}, and ${who} answers there`)
     await kernel.close()
+    rmSync(announced.file, { force: true })
+    if (tries > 1 && announcementOf(joining, runtimeDir) !== undefined)
+      return attach(joining, { tries: tries - 1 })
+    const who = announced.pid === pid ? 'another one' : `process ${pid}`
     throw new WireError(
       'LINK_REFUSED',
-      `${announced.file} ${untrue.get(announced.file)}. It is passed over from now on.`,
+      `${announced.file} named process ${announced.pid}, and ${who} answers there. It was removed.`,
     )
   }
   return {
-    read: () => readAnnouncements(runtimeDir, untrue),
+    read: () => readAnnouncements(runtimeDir),
     folder: programsFolder(runtimeDir),
     version: () => versionOf(programsFolder(runtimeDir)),
     lives: pid => startOf(pid) !== undefined,
@@ -93,8 +99,8 @@ function reachOf(joining: Joining, runtimeDir: string): Reach {
 function announcementOf({ address, process }: Joining, runtimeDir: string): Program | undefined {
   const { programs } = readAnnouncements(runtimeDir)
   return (
-    programs.find(one => one.address === address) ??
-    programs.find(one => process !== null && one.pid === process.pid && one.started === process.started)
+    programs.find(one => process !== null && one.pid === process.pid && one.started === process.started) ??
+    programs.find(one => one.address === address)
   )
 }
 
@@ -137,12 +143,9 @@ const MOST_BYTES = 16 * 1024
  * Reads what programs have announced in the runtime directory, and asks none of them.
  *
  * An announcement leads the daemon to an address, and holds the secret of it: one that others could have written, or
- * can read, is skipped, as is whatever is malformed, and what is known to be `untrue`, by its file. A runtime directory that is not closed to others has none at all.
+ * can read, is skipped, as is whatever is malformed. A runtime directory that is not closed to others has none at all.
  */
-export function readAnnouncements(
-  runtimeDir: string,
-  untrue: ReadonlyMap<string, string> = new Map(),
-): Announcements {
+export function readAnnouncements(runtimeDir: string): Announcements {
   const folder = programsFolder(runtimeDir)
   const programs: Program[] = []
   const ends: ProgramEnd[] = []
@@ -153,8 +156,7 @@ export function readAnnouncements(
   for (const name of readdirSync(folder).sort()) {
     if (!name.endsWith('.json')) continue
     const file = join(folder, name)
-    const why = untrue.get(file)
-    const read = why === undefined ? readOne(file) : { file, reason: why }
+    const read = readOne(file)
     if (read === undefined) continue
     if ('reason' in read) skipped.push(read)
     else if (read.ended === undefined) programs.push(read.announcement)
@@ -167,7 +169,7 @@ export function readAnnouncements(
     const others = programs.filter(other => other !== one && isSameProcess(other, one))
     if (others.length === 0) return true
     const [isOwn, ...own] = [one, ...others].map(each => listensItself(each) === true)
-    const isNewest = !others.some((other, at) => own[at] === isOwn && other.announced_at > one.announced_at)
+    const isNewest = !others.some((other, at) => own[at] === isOwn && isNewer(other, one))
     return isNewest && (isOwn || !own.includes(true))
   }
   ends.sort(({ program: a }, { program: b }) => (a.announced_at < b.announced_at ? -1 : 1))
@@ -178,6 +180,10 @@ export function readAnnouncements(
 const isSameProcess = (one: Program, other: Program) =>
   one.pid === other.pid &&
   (one.started === other.started || (one.process === 'lives' && other.process === 'lives'))
+
+/** Of two of one time only one can be the newest. */
+const isNewer = (one: Program, other: Program) =>
+  one.announced_at === other.announced_at ? one.file > other.file : one.announced_at > other.announced_at
 
 /** Whether the process that is named listens there; undefined where that cannot be seen. */
 function listensItself({ address, pid, process }: Program): boolean | undefined {
@@ -272,7 +278,7 @@ const SHAPE = z.object({
   pid: z.int().positive(),
   started: z.string().max(200),
   parent: z.int().nonnegative().optional(),
-  role: z.enum(['main', 'serves', 'helper']).optional(),
+  role: z.enum(['main', 'serves', 'helper', 'fork']).optional(),
   works_for: z.array(z.string().max(200)).max(16).readonly().optional(),
   address: z.string().regex(/^(unix:\/.+|tcp:127\.0\.0\.1:\d{1,5})$/s),
   secret: z.string().min(32).max(1_024).nullish(),

@@ -1,8 +1,8 @@
 """What this process is to the one that started it.
 
 ``main``: ``imago run`` started it. ``serves``: it does the work of its parent, which only starts it. ``helper``: it works
-for its parent. ``None``: it is a program of its own, or a plain fork. The reason is how it was started: the stack that
-called ``os.fork``, what ``multiprocessing`` was told to run, or the command line.
+for its parent. ``fork``: a plain fork within a run. ``None``: it is a program of its own. The reason is how it was started:
+the stack that called ``os.fork``, what ``multiprocessing`` was told to run, or the command line.
 """
 
 import os
@@ -28,10 +28,10 @@ _FRAMES = 8
 
 #: Commands that start other commands and run nothing of a program themselves.
 _LAUNCHERS = (
-    'accelerate circusd ddtrace-run dotenv fab hatch honcho inv invoke '
-    'jupyter jupyter-lab jupyter-notebook jupyter-server jupyterlab jupyter_server newrelic-admin notebook nox '
-    'opentelemetry-instrument papermill pdm '
-    'pipenv poetry supervisord torch.distributed.launch torch.distributed.run torchrun tox watchdog.watchmedo watchfiles watchmedo'
+    'accelerate circusd ddtrace-run dotenv fab hatch honcho inv invoke jupyter jupyter_console jupyter_server '
+    'jupyterhub-singleuser jupyterlab nbclassic nbconvert newrelic-admin notebook nox opentelemetry-instrument papermill '
+    'pdm pipenv poetry qtconsole supervisord torch.distributed.launch torch.distributed.run torchrun tox voila '
+    'watchdog.watchmedo watchfiles watchmedo'
 ).split()
 #: Commands that start another command to do their work, or do it themselves.
 _SERVES_BY_CHILD = ('litestar',)
@@ -41,6 +41,9 @@ _LOKY = 'loky.backend.popen_loky_posix'
 
 _UNKNOWN = object()
 _role = _UNKNOWN
+_pid = os.getpid()
+#: The process that this one was forked from, which may have ended since.
+_forked_from = None
 #: What ``imago run`` has called the program that this process belongs to.
 program = None
 
@@ -57,7 +60,7 @@ def parent():
     """The process that has started this one. A server of forks does so for another one."""
     if _role is _UNKNOWN and _process() is not None:
         return sys.modules['multiprocessing.process'].parent_process().pid
-    return os.getppid()
+    return _forked_from if _role == 'fork' else os.getppid()
 
 
 def become(role):
@@ -78,7 +81,9 @@ def is_machinery(line):
 
 def is_launcher(line):
     """Whether that command line only starts another one."""
-    return command(line) in _LAUNCHERS
+    name = command(line)
+    # Jupyter's own commands run notebooks, and those run in kernels.
+    return name in _LAUNCHERS or name.startswith('jupyter-')
 
 
 def role_under(line, parent):
@@ -117,7 +122,8 @@ def _role_of_process(process):
 
 def _forked():
     """In a forked child. Descendants of a helper are helpers."""
-    global _role
+    global _role, _pid, _forked_from
+    _forked_from, _pid = _pid, os.getpid()
     if _role != 'helper':
         try:
             _role = _role_of_fork(sys._getframe(1))

@@ -131,9 +131,14 @@ async def _quart_failed(sender=None, exception=None, **_):
     _told(exception, 'request')
 
 
-#: Where a request is found: the argument that holds it, and in that its method and its path. As a dict, ASGI and WSGI
-#: have it; as an object, Django, Tornado, aiohttp, Sanic and Scrapy; and ``http.server`` in the handler itself.
-IN_DICTS = (('scope', 'method', 'path'), ('environ', 'REQUEST_METHOD', 'PATH_INFO'))
+#: Where a request is found: in the dict ``scope`` of ASGI; in a dict of WSGI, which is passed under any name; in an object
+#: of Django, Tornado, aiohttp, Sanic and Scrapy; and for ``http.server`` in the handler itself.
+_WSGI = ('REQUEST_METHOD', 'PATH_INFO')
+#: A larger dict holds no request: to walk it would be dear.
+_MOST_FIELDS = 1000
+#: Code whose arguments have held no request, by its ``id``: to look at all variables of a stack each time would be dear.
+_without_request = {}
+_MOST_CODES = 4096
 _METHODS = ('method', '_method')
 #: The methods by which Tornado and ``http.server`` handle one request: to look at all methods of a stack would be dear.
 _HANDLERS = frozenset(['_execute', 'handle_one_request'])
@@ -147,12 +152,10 @@ def request_of(frame):
     """``(text, sort)`` of the request that a frame was called for, by its arguments; ``None`` where it is none."""
     code = frame.f_code
     arguments = code.co_varnames[: code.co_argcount]
-    for argument, method, path in IN_DICTS:
-        if argument in arguments:
-            fields = suspended_variables(frame).get(argument)
-            told = _request_words(stored(fields, method), stored(fields, path)) if type(fields) is dict else None
-            if told is not None:
-                return told
+    told = _request_in(suspended_variables(frame).get('scope'), 'method', 'path') if 'scope' in arguments else None
+    told = told or _wsgi_of(frame, arguments)
+    if told is not None:
+        return told
     if 'request' in arguments:
         return request_told(suspended_variables(frame).get('request'))
     if arguments[:1] == ('self',) and code.co_name in _HANDLERS:
@@ -161,6 +164,31 @@ def request_of(frame):
         told = None if request is ABSENT else request_told(request)
         return told or _request_words(own_field(handler, 'command'), own_field(handler, 'path'))
     return None
+
+
+def _wsgi_of(frame, arguments):
+    code = frame.f_code
+    # A server has it in a variable of that name, which may not be set yet.
+    is_named = 'environ' in code.co_varnames
+    # An application takes two arguments.
+    if not is_named and (len(arguments) < 2 or _without_request.get(id(code)) is code):
+        return None
+    values = suspended_variables(frame)
+    for name in ('environ', *arguments):
+        told = _request_in(values.get(name), *_WSGI)
+        if told is not None:
+            return told
+    if len(_without_request) >= _MOST_CODES:
+        _without_request.clear()
+    _without_request[id(code)] = code
+    return None
+
+
+def _request_in(fields, method, path):
+    if type(fields) is not dict or len(fields) > _MOST_FIELDS:
+        return None
+    method = stored(fields, method)
+    return None if method is ABSENT else _request_words(method, stored(fields, path))
 
 
 def request_told(request):

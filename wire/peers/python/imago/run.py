@@ -23,6 +23,8 @@ _OPTIONS_WITH_A_VALUE = ('-W', '-X')
 _run = None
 #: What this process is called, and its children in turn but for helpers.
 _name = None
+#: The session of what the run has started.
+_session = os.getsid(0)
 
 
 def begin():
@@ -121,6 +123,9 @@ def _listen_soon():
         # A server of forks has forked: it is known now what runs in the child.
         _begin_worker()
     else:
+        # One that has a session of its own was let go on purpose, as a server is.
+        if family.role() is None and os.getsid(0) == _session:
+            family.become('fork')
         _listen()
 
 

@@ -196,6 +196,25 @@ port = listening.getHost().port
 threading.Thread(target=reactor.run, kwargs={'installSignalHandlers': False}, daemon=True).start()
 '''
 
+#: Applications that have no framework, in a server that prints their errors.
+WSGI = COMMON + '''
+from wsgiref.simple_server import make_server
+
+def app(env, start):
+    start('200 OK', [])
+    return [str(price(env['PATH_INFO'].rpartition('/')[2])).encode()]
+
+class App:
+    def __call__(self, surroundings, respond):
+        return app(surroundings, respond)
+
+server = make_server('127.0.0.1', 0, App())
+threading.Thread(target=server.serve_forever, daemon=True).start()
+port = server.server_port
+for asked in ('/tarts/pie', '/cakes/pie', '/cakes/pie'):
+    ask(port, asked)
+'''
+
 #: Each tells of an error that it has caught in a way of its own.
 CATCHING = COMMON + '''
 import io
@@ -279,6 +298,12 @@ class TestRequests(unittest.TestCase):
                 [one] = self.errors(framework + SERVED)
                 self.assertEqual((kind, 2), (one['kind'], one['times']))
                 self.assert_is_of_the_view(one, 'request GET /orders/pie')
+
+    def test_an_application_of_wsgi_that_fails_is_told_with_each_request_whatever_it_calls_it(self):
+        cakes, tarts = self.errors(WSGI)
+        self.assertEqual((2, 1), (cakes['times'], tarts['times']))
+        self.assert_is_of_the_view(cakes, 'request GET /cakes/pie')
+        self.assert_is_of_the_view(tarts, 'request GET /tarts/pie')
 
     def test_what_loguru_logs_and_rich_prints_is_told(self):
         caught, printed, logged = self.errors(CATCHING)
