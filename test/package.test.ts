@@ -49,7 +49,7 @@ test('what is published has both far ends and the plugins, without what Python c
       'docs/index.md',
       'editors/emacs/imago.el',
       'editors/neovim/plugin/imago.lua',
-      'editors/vscode/dist/imago-0.1.0.vsix',
+      'editors/vscode/dist/imago-0.2.0.vsix',
       'package.json',
       'wire/peers/lisp/imago-peer.asd',
       'wire/peers/lisp/start.lisp',

@@ -1,6 +1,6 @@
 ;;; imago.el --- What runs, and what waits for an answer  -*- lexical-binding: t; -*-
 
-;; Version: 0.1.0
+;; Version: 0.2.0
 ;; Package-Requires: ((emacs "28.1"))
 ;; Keywords: tools, languages
 ;; URL: https://github.com/imago-agent/imago

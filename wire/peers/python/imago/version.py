@@ -1,5 +1,5 @@
 """Which one this package is, and what it speaks."""
 
-__version__ = '0.1.0'
+__version__ = '0.2.0'
 #: The version of ``docs/wire.md``.
 PROTOCOL = 1

@@ -84,8 +84,8 @@ class BesideAnother(ProgramCase):
             self.assertIn('pip uninstall imago', said)
 
     def test_our_own_distribution_is_none_of_another_under_the_name_that_it_had_before(self):
-        self.assertEqual(self.beside('imago-0.1.0.dist-info/METADATA', imago_build.SUMMARY), '')
-        self.assertEqual(self.beside('imago_agent-0.1.0.dist-info/METADATA', imago_build.SUMMARY), '')
+        self.assertEqual(self.beside('imago-0.2.0.dist-info/METADATA', imago_build.SUMMARY), '')
+        self.assertEqual(self.beside('imago_agent-0.2.0.dist-info/METADATA', imago_build.SUMMARY), '')
         self.assertEqual(self.beside('imago-notes/METADATA', 'notes'), '')
 
 
