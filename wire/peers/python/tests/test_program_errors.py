@@ -518,6 +518,29 @@ async def serve():
 wsgi({'REQUEST_METHOD': 'GET', 'PATH_INFO': '/tarts/'}, None)
 one = imago.program_errors._hooks.lead_to_whom().page({'count': 1})['errors'][0]['where']
 assert one == 'request GET /tarts/', one
+
+def server(*hostile):
+    environ = {'REQUEST_METHOD': 'GET', 'PATH_INFO': '/pies/'}
+    application(*hostile)
+
+def application(env, start):
+    wsgi(None, start)
+
+class Env(dict):
+    def no(self, *args): raise SystemExit('code of the program ran')
+    __getitem__ = __contains__ = __iter__ = __len__ = __eq__ = get = items = keys = no
+
+class Text(str):
+    def __eq__(self, other): raise SystemExit('code of the program ran')
+    __hash__ = str.__hash__
+
+for hostile in (Env(REQUEST_METHOD='GET', PATH_INFO='/'), {Text('REQUEST_METHOD'): 'GET', 'PATH_INFO': Text('/')}):
+    server(hostile, None)
+    one = imago.program_errors._hooks.lead_to_whom().page({'count': 1})['errors'][0]['where']
+    assert one == 'request GET /pies/', one
+    application(hostile, None)
+    one = imago.program_errors._hooks.lead_to_whom().page({'count': 1})['errors'][0]['where']
+    assert one == 'thread MainThread', one
 asyncio.run(serve())
 '''
         self.assertEqual('request POST /cakes/', self.errors(source)['errors'][0]['where'])

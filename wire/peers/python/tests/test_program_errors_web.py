@@ -341,6 +341,7 @@ another = Celery('another', broker='memory://')
 
 @another.task
 def pack(item):
+    'Packs one.'
     return price(item)
 
 pack.name
@@ -352,7 +353,14 @@ pack.name
             for name, first in (('send', '@shared_task'), ('ship', '@app.task(bind=True)'), ('pack', '@another.task')):
                 asked = link.call('definition', name=name, max_length=4000, deadline_ms=60_000).answer()
                 text = asked['value']['source']['text']
-                self.assertEqual(first, text.partition('\n')[0])
+                self.assertEqual((first, 'function'), (text.partition('\n')[0], asked['value']['kind']))
+                shown = link.call('inspect', expr=name, deadline_ms=60_000).answer()['value']
+                signature = '(self, item)' if name == 'ship' else '(item)'
+                told = shown['callable']['signature'], shown['callable']['source_preview'].partition('\n')[0]
+                self.assertEqual((signature, first), told)
+                self.assertEqual('Packs one.' if name == 'pack' else None, shown.get('doc', {}).get('text'))
+                arglist = link.call('arglist', name=name, deadline_ms=60_000).answer()['value']
+                self.assertEqual(signature, arglist['signature'])
             self.assertEqual('(False, True)', link.value('(ship.__evaluated__(), pack.__evaluated__())'))
 
     def test_what_is_joined_of_frameworks_is_taken_back_with_the_hooks(self):

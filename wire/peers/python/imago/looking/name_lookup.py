@@ -37,7 +37,7 @@ from imago.looking.outcomes import Malformed, NeedsEvaluation, NotFound
 from imago.looking.sections import first_line, stored_doc
 from imago.looking.rendering import module_name
 from imago.looking.resolution import rooted, rooted_in_loaded, stepped
-from imago.looking.unwrapping import is_wrapper, unwrapped
+from imago.looking.unwrapping import as_function, is_wrapper, unwrapped
 
 # What a name stands for, and what it is stored in: the start of every question about a name.
 
@@ -201,6 +201,7 @@ _METHODS = (
 
 def kind_of_name(value, name, in_class):
     """One of the contract's kinds of names; `in_class` says that a class stores it."""
+    value = as_function(value)
     if is_class(value):
         return "class"
     if inherits(value, ModuleType):

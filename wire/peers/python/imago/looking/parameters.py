@@ -29,7 +29,7 @@ from imago.looking.limits import NAME_MAX_CHARS, SIGNATURE_MAX_CHARS
 from imago.looking.rendering import static_text
 from imago.looking.source import exact
 from imago.looking.syntax import CLOSE, OPEN, tokens
-from imago.looking.unwrapping import inside_of, is_wrapper, partial_parts
+from imago.looking.unwrapping import as_function, inside_of, is_wrapper, partial_parts
 
 _VAR_POSITIONAL = 0x04
 _VAR_KEYWORD = 0x08
@@ -68,6 +68,7 @@ def called_with(value, bound=0, depth=0):
     Wrappers that pass on whatever they are given are seen through. `bound` counts the leading parameters that are
     given already: 1 for a method that is read from an instance.
     """
+    value = as_function(value)
     kind = type(value)
     if depth > _DEEPEST_CALL:
         return None

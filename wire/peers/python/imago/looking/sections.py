@@ -50,7 +50,7 @@ from imago.looking.parameters import COMPILED, compiled_signature, function_para
 from imago.looking.running import is_proved, running
 from imago.looking.source import class_line, code_place, file_of, preview_at, preview_of_code
 from imago.looking.rendering import function_label, items_of, shown_text, static_card, static_text
-from imago.looking.unwrapping import unwrapped
+from imago.looking.unwrapping import as_function, unwrapped
 
 # Signatures as one text, from what a function stores; no wrapper is seen through.
 
@@ -279,6 +279,7 @@ def _is_callable(item):
 
 def doc_section(value, kind, handles):
     """The stored documentation of a value, or that of its class where somebody wrote one for it."""
+    value = as_function(value)
     owner, text = value, stored_doc(value)
     if text is None and kind not in _SCALARS and not is_class(value) and made_by_statement(type(value)):
         owner, text = type(value), stored_doc(type(value))
@@ -346,6 +347,7 @@ def callable_section(value, adapted):
     """How to call a value, and where it comes from; None for what is not called, or whose library comes first."""
     if not callable(value) or (adapted is not None and adapted.own is not None):
         return None
+    value = as_function(value)
     function = value.__func__ if type(value) is MethodType else value
     told = {}
     if is_class(value):

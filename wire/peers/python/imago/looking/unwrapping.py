@@ -159,6 +159,16 @@ def _in_task(value):
     return ABSENT
 
 
+def as_function(value):
+    """The function of a task of Celery, which may stand behind a proxy; of anything else the value itself."""
+    inside = value
+    for _ in range(_MOST):
+        inside = ABSENT if is_class(inside) else _in_task(inside)
+        if inside is ABSENT or type(inside) is FunctionType:
+            break
+    return inside if type(inside) is FunctionType else value
+
+
 def _enclosed_as(function, name):
     """What a function holds in its closure under that name, or `ABSENT`."""
     return closed_over(function).get(name, ABSENT) if type(function) is FunctionType else ABSENT
