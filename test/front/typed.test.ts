@@ -212,10 +212,31 @@ test('imago trace answers as the tool does, and --follow prints calls as they en
   )
 })
 
+test('imago trace --follow is in the journal once, however many calls it prints', async () => {
+  const looks = async () => {
+    const { stdout } = await rig.imago(['log', '--json', '--tool', 'trace_calls', '--count', 'all'])
+    return stdout.split('\n').filter(line => line.includes('"type":"looked"')).length
+  }
+  const before = await looks()
+  const followed = rig.begin(['trace', 'total', 'calls=3', '--follow'])
+  await until(() => followed.so.stderr.includes('Ctrl-C'), 'the tracepoint')
+  await shop.order('tea cake pie tea')
+  await followed.says(/#1 /)
+  await shop.order('tea cake pie tea tea')
+  await followed.says(/#2 /)
+  await shop.order('tea cake pie tea tea tea')
+  const { stdout } = await followed.ended
+  assert.is(stdout.match(/^#\d /gm)?.length, 3)
+  const listed = await rig.imago(['call', 'trace_calls'])
+  assert.is(listed.code, 0)
+  await until(async () => (await looks()) > before + 1, 'what came after them to be written')
+  assert.equal(await looks(), before + 2)
+})
+
 test('imago trace --follow ends by itself after the calls that were asked for, and says why it cannot trace', async () => {
   const followed = rig.begin(['trace', 'total', 'calls=1', '--follow'])
   await until(() => followed.so.stderr.includes('Ctrl-C'), 'the tracepoint')
-  await shop.order('tea cake pie cake')
+  await shop.order('tea cake pie tea tea tea cake')
   const { code, stdout, stderr } = await followed.ended
   assert.is(code, 0)
   assert.match(stdout, /^#1 __main__.total\(item='cake'/)

@@ -19,6 +19,9 @@ const ALL = { limit: 1_000, seconds: 86_400 }
 /** How often it is asked for new calls, in milliseconds. */
 const AGAIN_MS = 500
 
+/** After so many calls the next ones are asked for, without those before. */
+const PAGE = 50
+
 /**
  * `imago trace FUNCTION`: sets a tracepoint, and answers as the tool does. With `--follow`, prints each call once it has
  * ended; Ctrl-C takes the tracepoint out and prints those that still run.
@@ -107,12 +110,17 @@ class Follower {
   /** Prints the calls that have ended since, and at the `last` time all. The tracepoint as it is now, or why it is not told. */
   async #print({ last }: { readonly last: boolean }): Promise<Tracepoint | Failed> {
     let now: Tracepoint | undefined
-    for (let from: number | null = this.#from; from !== null; ) {
+    // The journal notes a look once as long as the same is asked for.
+    for (let from: number | null = this.#from - ((this.#from - 1) % PAGE); from !== null; ) {
       const envelope = await this.#ask('trace_calls', { from, limit: 200 })
       if (!envelope.ok) return envelope
       const traces = envelope.result as Traces & Told
       for (const call of traces.calls)
-        if (!this.#printed.has(call.number) && (last || call.outcome.type !== 'running'))
+        if (
+          call.number >= this.#from &&
+          !this.#printed.has(call.number) &&
+          (last || call.outcome.type !== 'running')
+        )
           this.#show(call, traces)
       now = traces.tracepoints[0]
       from = traces.next
