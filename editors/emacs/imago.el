@@ -312,12 +312,10 @@ Where there is one alone it is that, and without any the error NONE."
 (define-minor-mode imago-mode
   "What runs in the program of this buffer, and what waits for an answer."
   :lighter " Imago"
-  (pcase-dolist (`(,hook . ,function) '((xref-backend-functions . imago-xref-backend)
-                                        (after-change-functions . imago--texts-changed)
-                                        (after-set-visited-file-name-hook . imago--texts-changed)
-                                        (change-major-mode-hook . imago--texts-changed)
-                                        (kill-buffer-hook . imago--texts-changed)))
-    (if imago-mode (add-hook hook function nil t) (remove-hook hook function t)))
+  (dolist (hook '(xref-backend-functions after-change-functions change-major-mode-hook
+                  after-set-visited-file-name-hook kill-buffer-hook))
+    (let ((call (if (eq hook 'xref-backend-functions) 'imago-xref-backend #'imago--texts-changed)))
+      (if imago-mode (add-hook hook call nil t) (remove-hook hook call t))))
   (imago--texts-changed)
   ;; Opening a file does not wait for it.
   (when imago-mode (run-with-idle-timer 0.1 nil #'imago--begin (current-buffer))))
@@ -325,7 +323,10 @@ Where there is one alone it is that, and without any the error NONE."
 (defun imago--begin (buffer)
   "Connect to the project of BUFFER, once a person can see a frame."
   (cond ((equal (terminal-name) "initial_terminal")
-         (add-hook 'server-after-make-frame-hook (apply-partially #'imago--begin buffer)))
+         (letrec ((begin (lambda ()
+                           (remove-hook 'server-after-make-frame-hook begin)
+                           (imago--begin buffer))))
+           (add-hook 'server-after-make-frame-hook begin)))
         ((buffer-live-p buffer)
          (with-current-buffer buffer
            (condition-case err (imago-project)

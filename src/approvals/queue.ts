@@ -160,7 +160,7 @@ class ApprovalQueue {
   readonly #ends: (Omit<PlanEnd, 'ago_ms'> & { readonly at: number })[] = []
   /** By change, the one that took it back last. */
   readonly #takenBack = new Map<string, string>()
-  /** Changes that took back one which was no undo itself. */
+  /** Changes that undid a change which was no undo. */
   readonly #undos = new Set<string>()
   readonly #notices: { readonly number: number; readonly text: string }[] = []
   /** By caller: the batch that its next plan may belong to. */

@@ -7,11 +7,11 @@ const count = z.int().min(0)
 const UNDOES = z
   .strictObject({
     change: z.string().describe('Its name.'),
-    was_undo: z.boolean().describe('False of a redo, which is a change like others.'),
+    was_undo: z.boolean().describe('Whether that change was an undo. A redo is none.'),
   })
   .exactOptional()
   .describe(
-    'The `change` that this takes back, and whether that was an undo (`was_undo`), which makes this a redo. Left out of all other plans.',
+    'The change that this plan takes back. Where that was an undo, this plan is a redo. Left out of all other plans.',
   )
 
 /** A plan as anybody may know of it: without what gives a right to answer it, and without its preview. */

@@ -23,8 +23,8 @@ export interface Authority extends Pick<Seats, 'isPerson' | 'wasSeen'> {
    */
   admit(method: Method, params: never, context: ServeContext): Promise<HeldSeat | undefined>
   /**
-   * Throws the `Refusal` `denied` where a rule denies the operation on its kernel, or has it asked about, for there is nobody
-   * whom it asks: a person is let in, and all else of a client's own project that no rule speaks of.
+   * Throws the `Refusal` `denied` where a rule denies the operation on its kernel, or asks about it: a method asks nobody. A
+   * person is let in. In the client's own project, an operation that no rule mentions is allowed.
    */
   judge(method: Method, params: never, context: ServeContext): Promise<void>
   /** Whether it would be admitted without asking whether a person is there. */

@@ -75,7 +75,7 @@ const describedTools = (registry: Registry): readonly Described[] =>
       topics: OPERATIONS.call.topics,
       recorded: true,
       params: schema,
-      // As of what goes in, so that a field more is no fault.
+      // The schema of the input, which allows more fields.
       result: schemaOf(tool.result === undefined ? OPERATIONS.call.result : envelopeOf(tool.result), 'input'),
     }
   })

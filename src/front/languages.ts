@@ -114,8 +114,12 @@ const RUN_FOLDER = join(PACKAGE_ROOT, 'wire/peers/python/run')
 
 const isPython = (command = '') => /^python[\d.]*$/.test(basename(command))
 
-/** A command without what its program is given, which may be a secret. */
-export function withoutArguments(words: readonly string[]): readonly string[] {
+/** A variable that a command sets for its program. */
+const ASSIGNED = /^((?!PYTHONPATH=)[A-Za-z_]\w*=).*$/s
+
+/** A command without what its program is given, and without values of variables, which may be secrets. */
+export function withoutArguments(given: readonly string[]): readonly string[] {
+  const words = given.map(word => word.replace(ASSIGNED, '$1…').replace(/^(-c).+$/s, '$1…'))
   const python = words.findIndex(isPython)
   const file = words.findIndex((word, at) => at > python && (word === '-c' || !word.startsWith('-')))
   return python < 0 || file < 0 || file === words.length - 1 ? words : [...words.slice(0, file + 1), '…']

@@ -7,7 +7,7 @@ import { type Started, startedFrom, startOf } from '../../wire/process-start.ts'
 import type { Silent } from '../kernels/programs.ts'
 import { LISTENING, withoutArguments } from './languages.ts'
 
-/** What stands beside what the processes of a run say, for as long as it lasts. */
+/** The record of a run, which is removed when the run ends. */
 const RUN = z.object({
   pid: z.int().positive(),
   started: z.string(),
@@ -20,14 +20,14 @@ const RUN_FILE = 'run.json'
 /** A larger file is not read: of such a command nothing is told. */
 const MOST_BYTES = 64 * 1024
 
-/** Processes of one run that are told, and characters that are shown of the command of each. */
-const [MOST_PROCESSES, MOST_WORDS] = [8, 200]
+/** Runs that are looked at, processes of one that are told, and characters that are shown of the command of each. */
+const [MOST_RUNS, MOST_PROCESSES, MOST_WORDS] = [64, 8, 200]
 
 /** A folder where each process of that command says that it listens, or why it cannot. */
-export function openRun(runtimeDir: string, command: readonly string[]): string {
+export function openRun(runtimeDir: string, words: readonly string[]): string {
   const heard = mkdtempSync(join(runtimeDir, 'run-'))
   const { pid } = process
-  const run = { pid, started: startOf(pid) ?? '', cwd: process.cwd(), command }
+  const run = { pid, started: startOf(pid) ?? '', cwd: process.cwd(), command: withoutArguments(words) }
   writeFileSync(join(heard, RUN_FILE), JSON.stringify(run), { mode: 0o600 })
   return heard
 }
@@ -45,26 +45,34 @@ export const silentOf = (
   all: readonly Started[],
   command: readonly string[],
 ): readonly Omit<Silent, 'cwd'>[] =>
-  all
-    .flatMap(one =>
-      LISTENING.flatMap(({ silent }) => {
-        const why = silent(one, command)
-        const words = oneLine(one.words.join(' ')).slice(0, MOST_WORDS)
-        return why === undefined ? [] : [{ pid: one.pid, words, ...why }]
-      }),
-    )
-    .slice(0, MOST_PROCESSES)
+  all.flatMap(one =>
+    LISTENING.flatMap(({ silent }) => {
+      const why = silent(one, command)
+      const words = oneLine(one.words.join(' ')).slice(0, MOST_WORDS)
+      return why === undefined ? [] : [{ pid: one.pid, words, ...why }]
+    }),
+  )
 
-/** The same of all runs that last. */
+/** Whether a process of the run has listened, and is none that does not any more, for a launcher became it. */
+export const hasListener = (
+  heard: ReadonlyMap<number, string>,
+  silent: readonly { readonly pid: number }[],
+): boolean => [...heard.keys()].some(listener => silent.every(({ pid }) => pid !== listener))
+
+/** The same of all runs that last, and of which nothing listens. */
 export function silentProcesses(runtimeDir: string): readonly Silent[] {
-  const runs = readdirSync(runtimeDir).filter(name => name.startsWith('run-'))
+  const runs = readdirSync(runtimeDir)
+    .filter(name => name.startsWith('run-'))
+    .slice(0, MOST_RUNS)
   return runs.flatMap(name => {
     try {
       const file = readBounded(join(runtimeDir, name, RUN_FILE), { most: MOST_BYTES })
       const { pid, started, cwd, command } = RUN.parse(JSON.parse(file.toString('utf8')))
       if (startOf(pid) !== started) return []
       const all = startedFrom(pid).map(one => ({ ...one, words: withoutArguments(one.words) }))
-      return silentOf(all, withoutArguments(command)).map(one => ({ ...one, cwd }))
+      const silent = silentOf(all, command)
+      if (hasListener(heardIn(join(runtimeDir, name)), silent)) return []
+      return silent.slice(0, MOST_PROCESSES).map(one => ({ ...one, cwd }))
     } catch {
       // It has just ended, or is none of ours.
       return []

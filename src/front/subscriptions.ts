@@ -82,7 +82,7 @@ export class Subscriptions {
   readonly #followers = new Set<Follower>()
   readonly #touched = new Set<Topic>()
   #rev = 0
-  /** Who knows no more than an earlier revision cannot be told all that it has lost. */
+  /** A client that knows only an older revision gets a snapshot: it cannot be told all rows that it lost. */
   #floor = 0
   #turn: NodeJS.Immediate | undefined
 

@@ -293,7 +293,10 @@ export class Attachments {
     return this.#silent().filter(({ cwd }) => isOfProject(realOf(cwd), root))
   }
 
-  /** But for those that listen by themselves; of what a launcher has left that did, nothing is believed. */
+  /**
+   * Without processes that listen by themselves. An announcement that a launcher left before it became another program does
+   * not count.
+   */
   #silent(): readonly Silent[] {
     const silent = this.#options.silent()
     if (silent.length === 0) return silent

@@ -25,7 +25,7 @@ export interface Family {
 /** What a kernel or a program is to the others of its family. */
 export interface FamilyPlace {
   readonly standing: Standing
-  /** Of an orphan: the process that started it, or one above it, and has ended. */
+  /** Of an orphan: the process that has ended, its parent or that of an ancestor. */
   readonly leftBy?: number | undefined
   /** Its group, and those of the programs that it works for: all that `GROUP/*` may mean it by. */
   readonly groups: readonly string[]
@@ -70,7 +70,9 @@ export class Families {
     const placeOf = (one: Program): FamilyPlace => {
       const above = ancestorsOf(one)
       const left = isBranch(one)
-        ? [one, ...above].find(each => isBranch(each) && this.#hasEnded(each.parent))
+        ? [one, ...above].find(
+            each => isBranch(each) && each.process === 'lives' && this.#hasEnded(each.parent),
+          )
         : undefined
       const served = above.slice(0, above.findIndex(({ role }) => role !== 'helper') + 1)
       return {

@@ -129,14 +129,14 @@ export function Answered<Result>({ ask, of, isPolled = false, children }: Answer
   const [answer, set] = useState<{ result: Result } | { fault: Fault }>()
   useEffect(() => {
     let isMeant = true
-    const timer = isPolled ? setTimeout(() => again(turn + 1), AGAIN_MS) : undefined
-    ask().then(
+    const answered = ask().then(
       result => isMeant && set({ result }),
       (fault: Fault) => isMeant && fault.code !== 'lost' && set({ fault }),
     )
+    const timer = isPolled && setTimeout(() => answered.then(() => isMeant && again(turn + 1)), AGAIN_MS)
     return () => {
       isMeant = false
-      clearTimeout(timer)
+      clearTimeout(timer || undefined)
     }
   }, [...of, turn])
   if (answer === undefined) return <p class="quiet">…</p>

@@ -71,8 +71,9 @@ const announced = () =>
   readAnnouncements(rig.paths.runtimeDir).programs.filter(one => one.process === 'lives')
 
 async function start() {
+  const others = announced().length
   programs = ['g', 'g'].map(name => rig.begin(['run', '--name', name, '--', venvPython, 'app.py']))
-  await until(() => announced().length === 2, 'both programs to listen')
+  await until(() => announced().length === others + 2, 'both programs to listen')
 }
 
 async function end(...some: readonly (Begun | undefined)[]) {

@@ -66,7 +66,8 @@ test('a signal that it is sent reaches the command', async () => {
       'import signal, sys, time',
       'signal.signal(signal.SIGTERM, lambda *_: sys.exit(3))',
       'print("there", flush=True)',
-      'time.sleep(60)',
+      // A signal that comes just before a long sleep is heard after it.
+      'while True: time.sleep(0.05)',
     ].join('\n'),
   )
   const begun = rig.begin(['run', '--', 'python3', 'waits.py'])

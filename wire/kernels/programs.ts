@@ -52,9 +52,10 @@ export function openPrograms({ runtimeDir, settings = {}, limits, secret }: Prog
    * and the next one of that process is tried.
    */
   async function attach(joining: Joining, { tries = MOST_FALSE } = {}): Promise<Kernel> {
+    // As it is before anybody answers: a process that answers late cannot have the announcement of another one removed.
+    const announced = announcementOf(joining, runtimeDir)
     const kernel = await attachKernel(requestOf(joining))
     const { pid } = kernel.identity
-    const announced = announcementOf(joining, runtimeDir)
     if (announced === undefined || (announced.pid === pid && listensItself(announced) !== false))
       return kernel
     await kernel.close()
@@ -98,9 +99,8 @@ function reachOf(joining: Joining, runtimeDir: string): Reach {
 /** A process that had to listen anew has announced another address than the one it was first joined at. */
 function announcementOf({ address, process }: Joining, runtimeDir: string): Program | undefined {
   const { programs } = readAnnouncements(runtimeDir)
-  return (
-    programs.find(one => process !== null && one.pid === process.pid && one.started === process.started) ??
-    programs.find(one => one.address === address)
+  return programs.find(one =>
+    process === null ? one.address === address : one.pid === process.pid && one.started === process.started,
   )
 }
 
@@ -143,7 +143,7 @@ const MOST_BYTES = 16 * 1024
  * Reads what programs have announced in the runtime directory, and asks none of them.
  *
  * An announcement leads the daemon to an address, and holds the secret of it: one that others could have written, or
- * can read, is skipped, as is whatever is malformed. A runtime directory that is not closed to others has none at all.
+ * can read, is skipped, and so is a malformed one. A runtime directory that is not closed to others has none at all.
  */
 export function readAnnouncements(runtimeDir: string): Announcements {
   const folder = programsFolder(runtimeDir)

@@ -175,7 +175,7 @@ async function readHello(
   throw await refuse(transport, { code: 'VERSION_MISMATCH', message })
 }
 
-/** A client is told which field of its hello is missing or wrong, as `invalid_hello`; of another role than there are, nothing. */
+/** A client is told which field of its hello is missing or wrong, as `invalid_hello`. An unknown role is answered with nothing. */
 async function readClientHello(transport: Duplex, limits: Limits, version: unknown): Promise<ClientHello> {
   const advice = `Install the imago that it is of (npm install -g imago@${version}).`
   try {

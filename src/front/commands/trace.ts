@@ -19,7 +19,7 @@ const ALL = { limit: 1_000, seconds: 86_400 }
 /** How often it is asked for new calls, in milliseconds. */
 const AGAIN_MS = 500
 
-/** After so many calls the next ones are asked for, without those before. */
+/** Calls are asked for from the beginning of a page of so many. */
 const PAGE = 50
 
 /**

@@ -150,7 +150,7 @@ export class Mark {
   async *passing(lines: AsyncIterable<LineRead>): AsyncGenerator<LineRead> {
     for await (const line of lines) {
       this.lines++
-      // Where a file is that cannot be read says nothing of how far the others were.
+      // An unreadable file says nothing about how far the other files were read.
       if (line.type === 'entry' || line.why === undefined) this.last = line
       if (line.type === 'entry') this.#time = line.entry.time
       yield line

@@ -112,6 +112,10 @@ export class Requests {
     if (tool === 'eval_expr') this.#evaluations.add(call)
     const envelope = await project
       .call({ tool, args, call, signal, ...(follow && { on }) })
+      .catch((fault: unknown) => {
+        this.#evaluations.delete(call)
+        throw fault
+      })
       .finally(() => this.#asked.delete(call))
     if (!envelope.ok || !isRunning(envelope.result)) this.#evaluations.delete(call)
     if (!shown) return envelope
@@ -135,8 +139,8 @@ export class Requests {
       return found ? { ...found, expr } : rest
     }
     if (tool === 'interrupt_job' && !args.job) {
-      const rows = [...project.rows.calls.values()]
-      const job = rows.findLast(({ call }) => this.#evaluations.has(call))?.job
+      const jobs = new Map([...project.rows.calls.values()].map(({ call, job }) => [call, job]))
+      const job = jobs.get([...this.#evaluations].findLast(call => jobs.has(call)) ?? '')
       if (job === undefined) throw new Error('No evaluation of this editor runs.')
       return { job }
     }

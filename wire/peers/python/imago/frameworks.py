@@ -136,9 +136,12 @@ async def _quart_failed(sender=None, exception=None, **_):
 _WSGI = ('REQUEST_METHOD', 'PATH_INFO')
 #: A larger dict holds no request: to walk it would be dear.
 _MOST_FIELDS = 1000
-#: Code whose arguments have held no request, by its ``id``: to look at all variables of a stack each time would be dear.
+#: Code whose arguments have held no request, and how often, by its ``id``: to look at all variables of a stack each time
+#: would be dear.
 _without_request = {}
 _MOST_CODES = 4096
+#: So often code is looked at in vain: its first calls may be no requests, such as a test that it makes of itself.
+_MOST_MISSES = 16
 _METHODS = ('method', '_method')
 #: The methods by which Tornado and ``http.server`` handle one request: to look at all methods of a stack would be dear.
 _HANDLERS = frozenset(['_execute', 'handle_one_request'])
@@ -171,7 +174,10 @@ def _wsgi_of(frame, arguments):
     # A server has it in a variable of that name, which may not be set yet.
     is_named = 'environ' in code.co_varnames
     # An application takes two arguments.
-    if not is_named and (len(arguments) < 2 or _without_request.get(id(code)) is code):
+    missed, misses = _without_request.get(id(code), (code, 0))
+    if missed is not code:
+        misses = 0
+    if not is_named and (len(arguments) < 2 or misses >= _MOST_MISSES):
         return None
     values = suspended_variables(frame)
     for name in ('environ', *arguments):
@@ -180,7 +186,7 @@ def _wsgi_of(frame, arguments):
             return told
     if len(_without_request) >= _MOST_CODES:
         _without_request.clear()
-    _without_request[id(code)] = code
+    _without_request[id(code)] = (code, misses + 1)
     return None
 
 
