@@ -2,6 +2,7 @@ import { realpathSync } from 'node:fs'
 import type { FileChange } from '../../tools/contract.ts'
 import { oneLine } from '../../tools/text.ts'
 import type { Kernel } from '../../wire/kernel.ts'
+import { DEFAULT_LANGUAGE } from '../../wire/languages.ts'
 import type { Run } from './run.ts'
 
 /** How long an image is asked for a module of its own, in milliseconds; how many files after one change, and programs of one. */
@@ -31,7 +32,7 @@ export async function runsOldText(
     const { kernels } = await options.kernels.project(root, undefined)
     const listening = kernels.filter(
       ({ name, state, language }) =>
-        language === 'python' && ['listens', 'helper'].includes(state) && run.mayLook(name),
+        language === DEFAULT_LANGUAGE.name && ['listens', 'helper'].includes(state) && run.mayLook(name),
     )
     const isReloaded = (name: string) => options.kernels.isReloaded(name)
     const asked = files.map(async file => {

@@ -244,6 +244,8 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
     await neovim.types('r')
     await neovim.shows(/Go on by \(.*1 abort\)/)
     await neovim.types('1<CR>')
+    // The answer opens that window once more.
+    await neovim.shows(/nothing of yours is suspended here now/)
     await says('')
   },
 

@@ -125,7 +125,7 @@ test('a hunk is taken and one refused with a reason, by the hash that was shown;
   const { project, opens } = opened
   const call = propose({ ...at(3, 'line3 = 33\u202e\nmore = 1\n'), why: 'odd' }, at(30, ''))
   const id = await waits()
-  assert.is(project.status, '1 plan waits')
+  await until(() => project.status === '1 plan waits', 'the words for what waits')
   const plan = await OpenPlan.open(project, id)
   assert.is(project.seat?.type, 'seated')
   const { text: asked, hunks } = plan.summary(['orders.py'])

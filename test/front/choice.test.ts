@@ -130,16 +130,18 @@ test('imago attach for a Python that lives and does not listen says so, where it
   const own = rig.begin(['run', '--', 'python3', '-I', '-c', code])
   await own.says(/process \d+\n/)
   const [, deaf = ''] = /process (\d+)/.exec(own.so.stdout) ?? []
-  const refused = await rig.imago(['attach', deaf])
-  assert.is(refused.code, 4)
-  assert.match(
-    refused.stderr,
-    `Process ${deaf} lives and does not listen (looked in ${rig.paths.runtimeDir}/programs). There are: web.`,
-  )
-  assert.match(refused.stderr, 'imago run -- COMMAND')
-  assert.match(refused.stderr, 'import imago; imago.listen()')
+  const looked = `(looked in ${rig.paths.runtimeDir}/programs). There are: web.`
+  const ofRun = await rig.imago(['attach', deaf])
+  const other = await rig.imago(['attach', `${process.pid}`])
   own.child.kill('SIGTERM')
   await own.ended
+  assert.equal([ofRun.code, other.code], [4, 4])
+  const because = ': it was started with -I, which does not read PYTHONPATH'
+  assert.match(ofRun.stderr, `Process ${deaf} lives and does not listen${because} ${looked}`)
+  assert.match(ofRun.stderr, 'Leave -I out.')
+  assert.match(other.stderr, `Process ${process.pid} lives and does not listen ${looked}`)
+  assert.match(other.stderr, 'imago run -- COMMAND')
+  assert.match(other.stderr, 'import imago; imago.listen()')
   assert.match(
     (await rig.imago(['attach', 'wbe'])).stderr,
     /No program has announced itself as "wbe" \(looked in .*programs\)\. There are: web\.\nDid you mean web\?/,
