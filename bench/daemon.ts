@@ -105,4 +105,15 @@ export function residentBytes(pid: number): number {
   return Number(line?.[1] ?? Number.NaN) * 1024
 }
 
+/** Resident memory of a daemon for each of 1,000 clients, in kB: what it grows by while `open` opens one after another. */
+export async function residentEach(
+  { pid }: Pick<BenchDaemon, 'pid'>,
+  open: () => Promise<unknown>,
+): Promise<number> {
+  const before = residentBytes(pid)
+  for (let count = 0; count < 1_000; count++) await open()
+  await pause(500)
+  return (residentBytes(pid) - before) / 1_000 / 1_000
+}
+
 export const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))

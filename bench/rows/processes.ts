@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Link } from '../../wire/link/link.ts'
-import { type BenchDaemon, benchDaemon, pause, residentBytes } from '../daemon.ts'
+import { type BenchDaemon, benchDaemon, pause, residentBytes, residentEach } from '../daemon.ts'
 import { sharedGround } from '../ground.ts'
 import { interleaved, median, type Row, ratio } from '../row.ts'
 
@@ -163,15 +163,12 @@ export const clientMemory: Row = {
   async measure() {
     const fresh = await benchDaemon()
     await fresh.link.call('status', {})
-    const before = residentBytes(fresh.pid)
     const links: Link[] = []
-    for (let count = 0; count < 1_000; count++) {
+    const each_kb = await residentEach(fresh, async () => {
       const link = await fresh.connect()
       await link.call('status', {})
       links.push(link)
-    }
-    await pause(500)
-    const each_kb = (residentBytes(fresh.pid) - before) / 1_000 / 1_000
+    })
     await Promise.all(links.map(link => link.close()))
     await fresh.close()
     return { figure: each_kb, parts: { each_kb } }

@@ -1,6 +1,6 @@
 import { TOPICS } from '../../src/front/operations/operation.ts'
 import type { Link } from '../../wire/link/link.ts'
-import { type BenchDaemon, benchDaemon, pause, processorSeconds, residentBytes } from '../daemon.ts'
+import { type BenchDaemon, benchDaemon, processorSeconds, residentEach } from '../daemon.ts'
 import type { Row } from '../row.ts'
 
 /** Follows every topic; `heard` is called for each event with changes. Resolves once it has the rows. */
@@ -21,15 +21,12 @@ export const followerMemory: Row = {
   async measure() {
     const fresh = await benchDaemon()
     await follow(await fresh.connect())
-    const before = residentBytes(fresh.pid)
     const links: Link[] = []
-    for (let count = 0; count < 1_000; count++) {
+    const each_kb = await residentEach(fresh, async () => {
       const link = await fresh.connect()
       await follow(link)
       links.push(link)
-    }
-    await pause(500)
-    const each_kb = (residentBytes(fresh.pid) - before) / 1_000 / 1_000
+    })
     await Promise.all(links.map(link => link.close()))
     await fresh.close()
     return { figure: each_kb, parts: { each_kb } }

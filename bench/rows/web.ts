@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { pack, unpack } from 'msgpackr'
 import { WebSocket } from 'ws'
-import { type BenchDaemon, benchDaemon, pause, residentBytes } from '../daemon.ts'
+import { type BenchDaemon, benchDaemon, residentEach } from '../daemon.ts'
 import { sharedGround } from '../ground.ts'
 import { interleaved, median, type Row, ratio } from '../row.ts'
 
@@ -90,14 +90,11 @@ export const webMemory: Row = {
     const fresh = await benchDaemon(CONFIG)
     const all = [await openCaller(fresh)]
     await all[0]?.ask(ASK)
-    const before = residentBytes(fresh.pid)
-    for (let count = 0; count < 1_000; count++) {
+    const each_kb = await residentEach(fresh, async () => {
       const one = await openCaller(fresh)
       await one.ask(ASK)
       all.push(one)
-    }
-    await pause(500)
-    const each_kb = (residentBytes(fresh.pid) - before) / 1_000 / 1_000
+    })
     for (const one of all) one.close()
     await fresh.close()
     return { figure: each_kb, parts: { each_kb } }

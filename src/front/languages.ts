@@ -3,7 +3,7 @@ import { basename, delimiter, join } from 'node:path'
 import { oneLine } from '../../tools/text.ts'
 import { type Language, languageNamed } from '../../wire/languages.ts'
 import type { Started } from '../../wire/process-start.ts'
-import type { Silent } from '../kernels/programs.ts'
+import type { SilentProcess } from '../kernels/programs.ts'
 import { PACKAGE_ROOT } from '../paths.ts'
 import type { Blocks } from './blocks.ts'
 import type { DaemonClient } from './client.ts'
@@ -101,7 +101,7 @@ interface Listening {
   /** Why a process of this command would not, where that can be seen from its words. */
   deaf(command: readonly string[]): string | undefined
   /** Why a process that this command has started does not, where that can be seen from what it was started with. */
-  silent(process: Started, command: readonly string[]): Pick<Silent, 'why' | 'mend'> | undefined
+  silent(process: Started, command: readonly string[]): Pick<SilentProcess, 'why' | 'mend'> | undefined
 }
 
 /** In the place of the command that a person has to put before ours, where that is not known. */

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { oneLine } from '../../tools/text.ts'
 import { readBounded } from '../../wire/bounded-file.ts'
-import { type Started, startedFrom, startOf } from '../../wire/process-start.ts'
-import type { Silent } from '../kernels/programs.ts'
+import { type Started, startedFrom, startedOf, startOf } from '../../wire/process-start.ts'
+import type { SilentProcess } from '../kernels/programs.ts'
 import { LISTENING, withoutArguments } from './languages.ts'
 
 /** The record of a run, which is removed when the run ends. */
@@ -40,11 +40,11 @@ export const heardIn = (heard: string): ReadonlyMap<number, string> =>
       .map(pid => [Number(pid), readFileSync(join(heard, pid), 'utf8')]),
   )
 
-/** Those that do not listen because of what they were started with; `all`: what a process has started for that command. */
-export const silentOf = (
+/** The processes among `all`, which were started for that command, that cannot listen because of how they were started. */
+export const silentAmong = (
   all: readonly Started[],
   command: readonly string[],
-): readonly Omit<Silent, 'cwd'>[] =>
+): readonly Omit<SilentProcess, 'cwd'>[] =>
   all.flatMap(one =>
     LISTENING.flatMap(({ silent }) => {
       const why = silent(one, command)
@@ -53,14 +53,12 @@ export const silentOf = (
     }),
   )
 
-/** Whether a process of the run has listened, and is none that does not any more, for a launcher became it. */
-export const hasListener = (
-  heard: ReadonlyMap<number, string>,
-  silent: readonly { readonly pid: number }[],
-): boolean => [...heard.keys()].some(listener => silent.every(({ pid }) => pid !== listener))
+/** Whether a process that has said that it listens still can: a launcher may have become a program that cannot. */
+export const hasListener = (heard: readonly number[], silent: readonly { readonly pid: number }[]): boolean =>
+  heard.some(listener => silent.every(({ pid }) => pid !== listener))
 
-/** The same of all runs that last, and of which nothing listens. */
-export function silentProcesses(runtimeDir: string): readonly Silent[] {
+/** The processes that cannot listen, of each run that lasts and has no listener. */
+export function silentProcesses(runtimeDir: string): readonly SilentProcess[] {
   const runs = readdirSync(runtimeDir)
     .filter(name => name.startsWith('run-'))
     .slice(0, MOST_RUNS)
@@ -69,10 +67,18 @@ export function silentProcesses(runtimeDir: string): readonly Silent[] {
       const file = readBounded(join(runtimeDir, name, RUN_FILE), { most: MOST_BYTES })
       const { pid, started, cwd, command } = RUN.parse(JSON.parse(file.toString('utf8')))
       if (startOf(pid) !== started) return []
-      const all = startedFrom(pid).map(one => ({ ...one, words: withoutArguments(one.words) }))
-      const silent = silentOf(all, command)
-      if (hasListener(heardIn(join(runtimeDir, name)), silent)) return []
-      return silent.slice(0, MOST_PROCESSES).map(one => ({ ...one, cwd }))
+      const silentIn = (all: readonly Started[]) =>
+        silentAmong(
+          all.map(one => ({ ...one, words: withoutArguments(one.words) })),
+          command,
+        )
+      // A run with a listener, as most have, is told by that process alone, without a look at all others.
+      const heard = [...heardIn(join(runtimeDir, name)).keys()].flatMap(one => startedOf(one) ?? [])
+      const living = heard.map(({ pid }) => pid)
+      if (hasListener(living, silentIn(heard))) return []
+      return silentIn(startedFrom(pid))
+        .slice(0, MOST_PROCESSES)
+        .map(one => ({ ...one, cwd }))
     } catch {
       // It has just ended, or is none of ours.
       return []

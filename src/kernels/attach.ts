@@ -29,7 +29,7 @@ import {
   isNotebook,
   isTarget,
   namesOf,
-  type Silent,
+  type SilentProcess,
   type Target,
   whoAnswer,
 } from './programs.ts'
@@ -58,7 +58,7 @@ interface AttachmentsOptions extends KernelOptions {
   readonly programs: Programs
   readonly store: AttachmentStore
   /** What `imago run` has started and cannot listen. */
-  silent(): readonly Silent[]
+  silent(): readonly SilentProcess[]
   /** All kernels by name, where attached ones stand among the others. */
   readonly kernels: Map<string, NamedKernel>
   /** A name that a person gave for a new kernel, or a `KernelError`. */
@@ -289,7 +289,7 @@ export class Attachments {
   }
 
   /** What `imago run` has started in that project and cannot listen. */
-  silentIn(root: string): readonly Silent[] {
+  silentIn(root: string): readonly SilentProcess[] {
     return this.#silent().filter(({ cwd }) => isOfProject(realOf(cwd), root))
   }
 
@@ -297,7 +297,7 @@ export class Attachments {
    * Without processes that listen by themselves. An announcement that a launcher left before it became another program does
    * not count.
    */
-  #silent(): readonly Silent[] {
+  #silent(): readonly SilentProcess[] {
     const silent = this.#options.silent()
     if (silent.length === 0) return silent
     const { programs } = this.#families.read()
@@ -325,7 +325,7 @@ export class Attachments {
       const what = { language: DEFAULT_LANGUAGE.name, what: 'a notebook', message: HAVE_A_NOTEBOOK_LISTEN }
       return { ...unused, ...what, group: 'notebook', name: String(pid), state: 'not_listening', pid }
     })
-    const deaf = silent.map(({ pid, words, why, mend }) => {
+    const silentRows = silent.map(({ pid, words, why, mend }) => {
       const what = { language: DEFAULT_LANGUAGE.name, what: words, message: `It ${why}. ${mend}` }
       return { ...unused, ...what, group: String(pid), name: String(pid), state: 'not_listening', pid }
     })
@@ -342,7 +342,7 @@ export class Attachments {
         message: standing === 'orphan' ? `It was ${leftBy(one.name, parent)}.` : null,
       }
     })
-    return [...rows, ...closed, ...deaf]
+    return [...rows, ...closed, ...silentRows]
   }
 
   /** The processes of open notebooks of a project that do not listen. */
@@ -468,11 +468,11 @@ export class Attachments {
     const rows = this.#unattached(there).map(one => rowOf(one, { among: there, family }))
     const reason = `does not listen. ${HAVE_A_NOTEBOOK_LISTEN}`
     const closed = this.#closedNotebooksIn(root, family).map(pid => ({ file: `Process ${pid}`, reason }))
-    const deaf = silent.map(({ pid, words, why, mend }) => ({
+    const unheard = silent.map(({ pid, words, why, mend }) => ({
       file: `Process ${pid} (${words})`,
       reason: `does not listen: it ${why}. ${mend}`,
     }))
-    return { announced: rows, skipped: [...family.skipped, ...closed, ...deaf] }
+    return { announced: rows, skipped: [...family.skipped, ...closed, ...unheard] }
   }
 
   /**

@@ -2,7 +2,7 @@ import type { Program, Programs } from '../../wire/programs.ts'
 import type { TextStores } from '../text/texts.ts'
 import type { AttachmentStore } from './attachment-store.ts'
 import type { CrashLimits, KernelListener, KernelRequest, StartedKernel } from './owned-kernel.ts'
-import type { Silent } from './programs.ts'
+import type { SilentProcess } from './programs.ts'
 import type { KernelNews, NamedKernel, NewLife } from './rows.ts'
 import type { StartedStore } from './started-store.ts'
 import type { MeantKernel } from './wanted.ts'
@@ -15,7 +15,7 @@ export interface KernelsOptions {
   readonly programs: Programs
   readonly attachments: AttachmentStore
   /** What `imago run` has started and cannot listen. Left out: nothing. */
-  silent?(): readonly Silent[]
+  silent?(): readonly SilentProcess[]
   /** What persons have started, over lives of the daemon. Left out: nothing is known of lives before. */
   readonly started?: StartedStore
   /** Rows of `list` may have changed. */

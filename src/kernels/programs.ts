@@ -13,7 +13,7 @@ export interface Target {
 }
 
 /** A process that `imago run` has started, and that does not listen because of what it was started with. */
-export interface Silent {
+export interface SilentProcess {
   readonly pid: number
   /** Its command. */
   readonly words: string
@@ -43,7 +43,7 @@ export async function findTarget(
     family,
     silent = [],
     within,
-  }: { programs: Programs; family: Family; silent?: readonly Silent[]; within?: string | undefined },
+  }: { programs: Programs; family: Family; silent?: readonly SilentProcess[]; within?: string | undefined },
 ): Promise<Target> {
   const { programs: all, skipped } = family
   const read = within === undefined ? all : all.filter(one => isOfProject(realOf(one.cwd), within))
@@ -150,7 +150,7 @@ function unknown(
     read: readonly Program[]
     skipped: readonly SkippedFile[]
     programs: Programs
-    silent: Silent | undefined
+    silent: SilentProcess | undefined
     isElsewhere: boolean
   },
 ): KernelError {

@@ -8,7 +8,15 @@ import { isFile, isFolder } from '../files/roots.ts'
 import { nearest } from '../text/nearest.ts'
 import type { Attachment } from './attachment-store.ts'
 import { KernelError } from './kernel-error.ts'
-import { allOf, fullName, groupFor, groupOf, HAVE_IT_LISTEN, type Silent, type Target } from './programs.ts'
+import {
+  allOf,
+  fullName,
+  groupFor,
+  groupOf,
+  HAVE_IT_LISTEN,
+  type SilentProcess,
+  type Target,
+} from './programs.ts'
 import type { KernelRow } from './rows.ts'
 import { isFar, serverAddress, serverOf } from './servers.ts'
 
@@ -44,7 +52,7 @@ export function unheardOf(
     silent,
   }: {
     readonly root: string
-    readonly silent: readonly Silent[]
+    readonly silent: readonly SilentProcess[]
     readonly kernels: readonly string[]
     readonly listening: readonly string[]
     readonly searched: string
@@ -103,7 +111,7 @@ export function noneLives(
   }: {
     readonly rows: readonly KernelRow[]
     readonly searched: string
-    readonly silent: readonly Silent[]
+    readonly silent: readonly SilentProcess[]
     /** What the project would join, once a person accepts it. */
     readonly waiting: readonly string[]
     /** The last program of the project that has said what ended it. */
@@ -153,11 +161,11 @@ function endOf({ program, ended }: ProgramEnd): string {
 }
 
 /** Why what `imago run` has started does not listen: a sentence that goes on. */
-const becauseOf = ([first]: readonly Silent[]): string =>
+const becauseOf = ([first]: readonly SilentProcess[]): string =>
   first === undefined ? '' : ` Process ${first.pid} (${first.words}) ${first.why}.`
 
 /** The ways to a program from a folder where none listens. */
-const waysFrom = (root: string, [silent]: readonly Silent[]): string =>
+const waysFrom = (root: string, [silent]: readonly SilentProcess[]): string =>
   `${silent?.mend ?? `You are in ${root}. Go to the folder of your program, or ${HAVE_IT_LISTEN}`}   ` +
   'Code to run without a program, such as eval_expr, starts an empty image.'
 
@@ -404,7 +412,7 @@ export function isOwned(name: string): KernelError {
 /** Why a program could not be joined, in words about that program. */
 export function notAttached(
   error: unknown,
-  { target, key, silent }: { target: Target; key: string | undefined; silent: readonly Silent[] },
+  { target, key, silent }: { target: Target; key: string | undefined; silent: readonly SilentProcess[] },
 ): unknown {
   if (!(error instanceof WireError)) return error
   const { address, program } = target

@@ -136,7 +136,7 @@ const PLACES: Readonly<Record<Place | Asked, readonly RegExp[]>> = {
 
 type Asked = 'lens' | 'row' | 'detail of a row' | 'tooltip of a row' | 'summary' | 'file'
 
-/** Has parts of values, names of threads, frames and files, and locals, each of which is an attack. */
+/** A program whose values, threads, frames, files and locals each have an attack for their text. */
 const SOURCE = `import json, threading
 TEXTS = json.load(open('hostile.json'))
 class Raw(str): __repr__ = str.__str__

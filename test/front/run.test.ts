@@ -243,9 +243,14 @@ for (const [what, words, why, mend] of [
     /without the environment of imago run/,
     /Let it keep PYTHONPATH/,
   ],
-  ['an option of Python', ['python3', '-E', 'app.py'], /-E, which does not read PYTHONPATH/, /Leave -E out/],
+  [
+    'an option of Python, behind a program that listened and has ended,',
+    ['sh', '-c', 'python3 -c pass; python3 -E app.py'],
+    /-E, which does not read PYTHONPATH/,
+    /Leave -E out/,
+  ],
 ] as const)
-  test(`${what} is named to whoever asks what listens, and the order that works, until the run has ended`, async () => {
+  test(`${what} is named in each answer about what listens, with the order that works, until the run has ended`, async () => {
     writeLauncher()
     const begun = rig.begin(['run', '--', ...words])
     await begun.says(/there \d+/)
@@ -256,7 +261,10 @@ for (const [what, words, why, mend] of [
       return answers.map(({ stdout, stderr }) => stdout + stderr)
     }
     // A daemon that knows the launcher's program may have joined it in the moment before it became another one.
-    await until(async () => !(await ask()).some(said => said.includes('is being made again')), 'its link to end')
+    await until(
+      async () => !(await ask()).some(said => said.includes('is being made again')),
+      'its link to end',
+    )
     for (const said of await ask()) {
       assert.match(said, why)
       assert.match(said, mend)

@@ -59,7 +59,7 @@ test('the text of one of the last commits is shown where it is what runs', async
   assert.is((await defined(`${name}.price`)).proof?.from, `commit ${commits[1]?.slice(0, 7)}`)
 })
 
-test('a repository runs nothing for it, whatever it is configured to', async () => {
+test('a repository runs nothing for it, by none of its settings', async () => {
   const { name, top, write, git } = await committed([PRICE])
   await run(`import ${name}`)
   const ran = join(proving.folder, 'it-ran')

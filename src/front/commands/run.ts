@@ -8,7 +8,7 @@ import { kernelNameOf } from '../../files/roots.ts'
 import { findPaths, prepareRuntimeDir } from '../../paths.ts'
 import type { CommandInput } from '../command.ts'
 import { LISTENING } from '../languages.ts'
-import { hasListener, heardIn, openRun, silentOf } from '../runs.ts'
+import { hasListener, heardIn, openRun, silentAmong } from '../runs.ts'
 
 /** How long after its start it is said of a command that nothing of it listens, in ms. */
 const SAID_AFTER_MS = 10_000
@@ -65,8 +65,8 @@ export async function run({ rest, options, printer }: CommandInput): Promise<num
 
 /** Said where nothing of the command listens. A launcher that did so may have become another program, which does not. */
 function silence(heard: string, pid: number | undefined, command: readonly string[]): string | undefined {
-  const silent = pid === undefined ? [] : silentOf(startedFrom(pid), command)
-  if (hasListener(heardIn(heard), silent)) return undefined
+  const silent = pid === undefined ? [] : silentAmong(startedFrom(pid), command)
+  if (hasListener([...heardIn(heard).keys()], silent)) return undefined
   const why = silent.map(({ pid, words, why, mend }) => `Process ${pid} (${words}) ${why}. ${mend}`)
   return `nothing that this command started listens so far. ${why.join(' ') || LIKELY}`
 }

@@ -299,7 +299,7 @@ class TestRequests(unittest.TestCase):
                 self.assertEqual((kind, 2), (one['kind'], one['times']))
                 self.assert_is_of_the_view(one, 'request GET /orders/pie')
 
-    def test_an_application_of_wsgi_that_fails_is_told_with_each_request_whatever_it_calls_it(self):
+    def test_an_application_of_wsgi_that_fails_is_told_with_each_request_under_any_name(self):
         cakes, tarts = self.errors(WSGI)
         self.assertEqual((2, 1), (cakes['times'], tarts['times']))
         self.assert_is_of_the_view(cakes, 'request GET /cakes/pie')
