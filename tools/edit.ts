@@ -263,11 +263,11 @@ function linesLike(text: string, wanted: string): (readonly [line: number, share
     for (const line of new Set(lineNumbers(text, somePlaces(text, word))))
       shares.set(line, (shares.get(line) ?? 0) + word.length / letters)
   const like = [...shares].filter(([, share]) => share >= 0.5).sort(([, one], [, other]) => other - one)
-  return like.length === 0 ? linesSpelled(text, wanted) : like.slice(0, CANDIDATES)
+  return like.length === 0 ? linesSpelledAlike(text, wanted) : like.slice(0, CANDIDATES)
 }
 
 /** The lines that are nearly spelled as this one: most of the pairs of characters of both are in both. */
-function linesSpelled(text: string, wanted: string): (readonly [line: number, share: number])[] {
+function linesSpelledAlike(text: string, wanted: string): (readonly [line: number, share: number])[] {
   const counts = new Int32Array(1 << 16)
   for (const pair of pairsOf(wanted)) counts[pair] = (counts[pair] ?? 0) + 1
   const like = text.split('\n').flatMap((one, index): [number, number][] => {
@@ -287,6 +287,7 @@ function linesSpelled(text: string, wanted: string): (readonly [line: number, sh
   return like.sort(([, one], [, other]) => other - one).slice(0, CANDIDATES)
 }
 
+/** The share of pairs from which on two lines are nearly spelled the same. */
 const SPELLED = 0.6
 
 /** Each two characters that follow each other, as a number. */

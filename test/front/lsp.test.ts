@@ -420,11 +420,11 @@ test('a question that is withdrawn interrupts what runs for it', async () => {
   editor = await edit()
   await until(async () => (await kernels()).includes('shop'), 'the program to be joined')
   const withdrawn = new CancellationTokenSource()
-  const expr = 'import time\nwhile True: time.sleep(0.01)'
+  const running = join(rig.project, 'running')
+  const expr = `import time\nopen(${JSON.stringify(running)}, 'w').close()\nwhile True: time.sleep(0.01)`
   const args = { tool: 'eval_expr', args: { expr, kernel: 'shop' } }
   const asked = editor.request<Envelope>('imago/call', args, withdrawn.token)
-  await editor.request('imago/subscribe', { topics: ['calls'] })
-  await until(() => /"tool":"eval_expr"/.test(JSON.stringify(editor.heard)), 'it to run')
+  await until(() => existsSync(running), 'it to run')
   withdrawn.cancel()
   const envelope = await asked
   assert.is(envelope.ok ? '' : envelope.error.code, 'interrupted')
