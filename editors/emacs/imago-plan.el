@@ -336,10 +336,10 @@ Go there if the person has asked for it and typed nothing since."
 (defun imago-undo ()
   "Take the newest change back by a plan of its own, which is shown."
   (interactive)
-  (let ((project (imago-project)))
+  (let ((project (imago-project)) (keys num-input-keys))
     (imago-ask project "call" '(:tool "undo_change" :shown t :follow t)
                (lambda (envelope)
-                 (setf (imago-project-keys project) nil)
+                 (when (eql keys (imago-project-keys project)) (setf (imago-project-keys project) nil))
                  (imago-say "%s" (car (split-string (plist-get envelope :shown) "\n")))))
     (imago-plan--await project)))
 

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import xterm from '@xterm/headless'
 import { PACKAGE_ROOT } from '../../src/paths.ts'
-import { Differs, out } from './steps.ts'
+import { Differs, out, PATIENCE_MS } from './steps.ts'
 
 /** A person at a terminal with a screen of their own, played by a script. */
 export interface PersonAtScreen {
@@ -14,8 +14,6 @@ export interface PersonAtScreen {
   leaves(): Promise<void>
 }
 
-/** How long a person waits for something to appear before the demo is given up, in milliseconds. */
-const PATIENCE_MS = 30_000
 /** How long until they press a key again that did nothing. */
 const AGAIN_MS = 5_000
 

@@ -58,7 +58,8 @@ export async function playEditors(given: string, args: readonly string[]): Promi
     await visits(site, '/orders/99', 404)
     shows(project, ['runs', 'show', 'run-1'], [RegExp(`A person said: ${REASON}`)])
 
-    open.emacs = await emacsIn(project, open.neovim)
+    open.emacs = emacsIn(project)
+    await sitsInEmacs(open.emacs, open.neovim)
     await takesBackInEmacs(open.emacs, /-.*status=404/)
     await takesBackInEmacs(open.emacs, /-.*DISCOUNTS\.get/)
     if (readFileSync(join(project, FILE), 'utf8') !== before) throw new Differs('the file is not as it was')
@@ -181,20 +182,21 @@ async function letsIn(neovim: Neovim, who: string): Promise<void> {
   await neovim.types('2<CR>')
 }
 
-/** Emacs at a terminal, let in by Neovim. */
-async function emacsIn(project: string, neovim: Neovim): Promise<PersonAtScreen> {
+function emacsIn(project: string): PersonAtScreen {
   out(`\n$ emacs ${FILE}\n`)
   const command = [process.execPath, join(PACKAGE_ROOT, 'dist/src/main.cjs'), 'lsp']
   // An Emacs that compiles to machine code does so at every start under a new home.
   const quick = '(setq native-comp-deferred-compilation nil native-comp-jit-compilation nil)'
   const init = `(progn ${quick} (require 'imago) (setq imago-command '${lispList(command)}) (global-imago-mode))`
   const words = ['emacs', '-Q', '-nw', '-L', join(EDITORS, 'emacs'), '--eval', init, FILE]
-  const emacs = openAtScreen(words, { cwd: project })
+  return openAtScreen(words, { cwd: project })
+}
+
+async function sitsInEmacs(emacs: PersonAtScreen, neovim: Neovim): Promise<void> {
   await emacs.sees(/def total/)
   emacs.types(`${ALT}ximago-sit\r`)
   await letsIn(neovim, 'emacs')
   await emacs.sees(/this Emacs has a seat/)
-  return emacs
 }
 
 const ALT = '\u001b'

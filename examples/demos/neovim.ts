@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { addExtension, Packr, UnpackrStream } from 'msgpackr'
 import { PACKAGE_ROOT } from '../../src/paths.ts'
-import { Differs } from './steps.ts'
+import { Differs, PATIENCE_MS } from './steps.ts'
 
 /** A real Neovim without a terminal, whose keys are typed and whose screen is read over its own protocol. */
 export interface Neovim {
@@ -18,7 +18,7 @@ export interface Neovim {
   types(keys: string): Promise<void>
   /** The lines of the screen, without the space at their ends. */
   screen(): string
-  /** Resolves with the screen once it matches. Throws `Differs` after a minute. */
+  /** Resolves with the screen once it matches. Throws `Differs` where it never does. */
   shows(expected: RegExp): Promise<string>
   end(): Promise<void>
 }
@@ -32,7 +32,6 @@ interface Start {
   readonly init?: string
 }
 
-const PATIENCE_MS = 60_000
 const [COLUMNS, ROWS] = [160, 30]
 const INIT = join(PACKAGE_ROOT, 'examples/demos/neovim.lua')
 const IMAGO_LSP = JSON.stringify([process.execPath, join(PACKAGE_ROOT, 'dist/src/main.cjs'), 'lsp'])

@@ -12,7 +12,7 @@ export interface Step {
   readonly ok?: boolean
 }
 
-/** How long a program may take to begin, or to begin again, before a demo is given up, in milliseconds. */
+/** How long a program may take to begin, or a person waits for something to appear, before a demo is given up, in milliseconds. */
 export const PATIENCE_MS = 30_000
 /** Between two looks, in milliseconds. */
 export const STEP_MS = 200

@@ -16,7 +16,7 @@ import {
   UNPRIVILEGED,
 } from '../support/attacking.ts'
 import { assert, suite } from '../support/harness.ts'
-import { until } from '../support/rig.ts'
+import { endIfAlive, until } from '../support/rig.ts'
 import { openScreen, type ScreenOf } from '../support/screen.ts'
 import { noSeat } from '../support/watching.ts'
 
@@ -90,7 +90,7 @@ async function withProgram(
 /** All that listens. What is still attached is followed by the next one of its name. */
 async function endAll(): Promise<void> {
   for (const { name } of listening()) await scene.imago('detach', name)
-  for (const { pid } of listening()) process.kill(pid, 'SIGKILL')
+  for (const { pid } of listening()) endIfAlive(pid)
   await until(() => listening().length === 0, 'the programs to end')
   rmSync(join(project, 'there'), { force: true })
 }

@@ -62,10 +62,7 @@ test.before.each(async () => {
   rig = openRig()
   writeFileSync(join(rig.project, 'app.py'), PROGRAM)
 })
-test.after.each(async () => {
-  for (const { pid } of announced()) process.kill(pid, 'SIGKILL')
-  await rig.close()
-})
+test.after.each(() => rig.close())
 
 const announced = () =>
   readAnnouncements(rig.paths.runtimeDir).programs.filter(one => one.process === 'lives')

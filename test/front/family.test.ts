@@ -17,10 +17,7 @@ test.before.each(async () => {
   await rig.serve()
   client = await rig.connect()
 })
-test.after.each(async () => {
-  for (const { pid } of announced()) process.kill(pid, 'SIGKILL')
-  await rig.close()
-})
+test.after.each(() => rig.close())
 
 const write = (name: string, lines: readonly string[]) =>
   writeFileSync(join(rig.project, name), `${lines.join('\n')}\n`)

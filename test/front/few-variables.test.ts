@@ -25,10 +25,7 @@ test.before.each(() => {
     files: { 'train.py': 'import time\nstep = 7\nwhile True: time.sleep(0.1)\n' },
   })
 })
-test.after.each(async () => {
-  for (const { pid } of listening()) process.kill(pid, 'SIGKILL')
-  await rig.close()
-})
+test.after.each(() => rig.close())
 
 const listening = () =>
   readAnnouncements(rig.paths.runtimeDir).programs.filter(one => one.process === 'lives')

@@ -11,10 +11,7 @@ let rig: Rig
 test.before.each(() => {
   rig = openRig()
 })
-test.after.each(async () => {
-  for (const { pid } of listening()) process.kill(pid, 'SIGKILL')
-  await rig.close()
-})
+test.after.each(() => rig.close())
 
 const run = (words: readonly string[], options = {}) => rig.imago(['run', '--', ...words], options)
 const write = (name: string, source: string) => writeFileSync(join(rig.project, name), source)

@@ -107,7 +107,11 @@ export function openRig({ config, policy, files = {}, session = false }: RigOpti
     env,
     paths,
     begin,
-    imago: (args, options) => within(begin(args, options).ended, `imago ${args.join(' ').slice(0, 80)}`),
+    imago(args, options) {
+      const { ended, so } = begin(args, options)
+      const seen = () => `to end. It has said:\n${so.stdout.slice(-2_000)}${so.stderr.slice(-2_000)}`
+      return within(ended, `imago ${args.join(' ').slice(0, 80)}`, seen)
+    },
     async serve() {
       const process = begin(['serve'])
       await process.says(/serves at/)
@@ -133,23 +137,26 @@ export function openRig({ config, policy, files = {}, session = false }: RigOpti
       const shutdown = async () => {
         for (let pid = daemonOf(paths.runtimeDir, folder); pid; pid = daemonOf(paths.runtimeDir, folder)) {
           const ending = pid
-          try {
-            process.kill(ending, 'SIGTERM')
-          } catch {
-            // It has just ended by itself.
-          }
+          endIfAlive(ending, 'SIGTERM')
           await until(() => !lives(ending), 'the daemon to end')
         }
       }
       await shutdown()
       for (const { child } of begun) child.kill('SIGKILL')
-      await Promise.all([...begun].map(({ ended }) => ended))
-      // A command that was killed may just have started a daemon, and one of several that began at once may only now
-      // find the place of the others free.
-      await shutdown()
+      // A program that a command has started outlives it and holds its streams; a daemon may just have been started, too.
       while (endLeft(folder).length > 0) await new Promise(resolve => setTimeout(resolve, 10))
+      await Promise.all([...begun].map(({ ended }) => ended))
       rmSync(folder, { recursive: true, force: true })
     },
+  }
+}
+
+/** Sends a signal to a process, which may have ended by itself a moment before. */
+export function endIfAlive(pid: number, signal: NodeJS.Signals = 'SIGKILL'): void {
+  try {
+    process.kill(pid, signal)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
 }
 
@@ -238,11 +245,15 @@ export async function until(
   }
 }
 
-/** The value, or an error that says what did not come. */
-export async function within<Value>(work: Promise<Value>, what: string): Promise<Value> {
+/** The value, or an error that says what did not come, with what was `seen` last. */
+export async function within<Value>(
+  work: Promise<Value>,
+  what: string,
+  seen: () => string = () => '',
+): Promise<Value> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`waited in vain for ${what}`)), HANG_MS)
+    timer = setTimeout(() => reject(new Error(`waited in vain for ${what} ${seen()}`.trimEnd())), HANG_MS)
   })
   return Promise.race([work, late]).finally(() => clearTimeout(timer))
 }

@@ -79,6 +79,8 @@ async function show({ printer, options }: CommandInput, run: string): Promise<Ex
   const left = untilLeft()
   let shown = 0
   for (;;) {
+    // Read before the entries: what is kept in between is read at the next turn.
+    const size = runSize(stateDir, run)
     const kept = keptRun(stateDir, run)
     for (const entry of kept.entries.slice(shown))
       printer.out(options.json ? `${escapeJson(JSON.stringify(entry))}\n` : textOf(entry))
@@ -87,7 +89,6 @@ async function show({ printer, options }: CommandInput, run: string): Promise<Ex
     if (!options.follow || over !== undefined) return EXIT.done
     // One that neither works nor waits has nobody who would go on.
     const isLeft = () => left.aborted || (waits === undefined && !isAtWork(stateDir, run))
-    const size = runSize(stateDir, run)
     while (runSize(stateDir, run) === size && !isLeft()) await sleep(FOLLOW_MS)
     if (runSize(stateDir, run) !== size) continue
     if (!left.aborted) printer.err(`${run} has stopped. Go on with: imago runs resume ${run}\n`)
