@@ -167,6 +167,35 @@ test('uvicorn main:app: the module is looked at though the launcher has a functi
   assert.match((await asked('eval_expr', { expr: 'import main\nawait main.send(3)' })).text, "'sent 3'")
 })
 
+for (const [how, more] of [
+  ['once', ''],
+  ['with a reloader, whose child serves', ', reload=True'],
+] as const)
+  test(`a main.py that has uvicorn load it again (${how}) has its names told apart from those that serve`, async () => {
+    write(
+      'main.py',
+      [
+        'import uvicorn',
+        'hits = [0]',
+        'async def app(scope, receive, send):',
+        '    hits[0] += 1',
+        '    await send({"type": "http.response.start", "status": 200, "headers": []})',
+        '    await send({"type": "http.response.body", "body": b"served"})',
+        'if __name__ == "__main__":',
+        `    uvicorn.run("main:app", port=0, lifespan="off"${more})`,
+        '',
+      ].join('\n'),
+    )
+    await served(['main.py'], '/')
+    const own = (await asked('inspect', { expr: 'hits[0]' })).text
+    assert.match(own, /`main\.hits` is another one: `__main__` and `main` are one file[\s\S]*repr: 0/)
+    const serving = (await asked('inspect', { expr: 'main.hits[0]' })).text
+    assert.match(serving, /repr: [1-9]/)
+    assert.not.match(serving, 'another one')
+    assert.match((await asked('describe_symbol', { name: 'app' })).text, '`main.app` is another one')
+    assert.not.match((await asked('inspect', { expr: 'uvicorn' })).text, 'another one')
+  })
+
 test('of two gunicorn workers the one that was chosen is followed when it is recycled, and not to the other', async () => {
   write(
     'app.py',

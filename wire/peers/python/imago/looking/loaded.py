@@ -58,6 +58,30 @@ def main_namespace():
     return module_dict("__main__") or {}
 
 
+def main_again(namespace):
+    """`(name, namespace)` of the module that is loaded from the file of `__main__` too; None without one, or elsewhere.
+
+    ``uvicorn.run("main:app")`` in ``main.py`` loads it a second time: what serves is `main`, and not `__main__`.
+    """
+    if plain(stored(namespace, "__name__")) not in ("__main__", "__mp_main__"):
+        return None
+    file = source_file(namespace)
+    parts = [] if file is None else os.path.splitext(os.path.abspath(file))[0].split(os.sep)
+    for length in range(1, len(parts)):
+        name = ".".join(parts[-length:])
+        names = module_dict(name)
+        if names is not None and names is not namespace and _is_file(source_file(names), file):
+            return name, names
+    return None
+
+
+def _is_file(one, other):
+    try:
+        return one is not None and os.path.samefile(one, other)
+    except OSError:
+        return False
+
+
 def source_file(namespace):
     """What a module says that its file is, or None.
 

@@ -106,7 +106,7 @@ def _followed(namespace, path, handles, word):
         if path.root[0] != "name":
             return Named(word, here.value, *(("built_in", None, word) if word in _CONSTANTS else ()))
         top = stored(namespace, path.root[1]) is not ABSENT
-        return Named(word, here.value, "top" if top else "built_in", None, path.root[1])
+        return Named(word, here.value, "top" if top else "built_in", None, path.root[1], here.note)
     return _stepped(here, text, path.steps, word)
 
 
