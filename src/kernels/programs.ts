@@ -1,3 +1,4 @@
+import { basename } from 'node:path'
 import { SERVERS } from '../../wire/languages.ts'
 import { startedOf } from '../../wire/process-start.ts'
 import type { Program, Programs, SkippedFile } from '../../wire/programs.ts'
@@ -65,9 +66,11 @@ export async function findTarget(
           read: await whoAnswer(read, programs),
           skipped,
           programs,
+          // Without a name of its own, it would have been called by its folder's.
           silent: silent.find(
             ({ pid, cwd }) =>
-              String(pid) === wanted && (within === undefined || isOfProject(realOf(cwd), within)),
+              (String(pid) === wanted || basename(cwd) === wanted) &&
+              (within === undefined || isOfProject(realOf(cwd), within)),
           ),
           isElsewhere: all.some(one => isCalled(one, wanted) || one.address === address),
         })
@@ -138,6 +141,10 @@ function addressOf(wanted: string): string | undefined {
   return wanted.replace(/^tcp:localhost:/, 'tcp:127.0.0.1:')
 }
 
+/** Why what `imago run` has started does not listen: a sentence that goes on. */
+export const becauseOf = (silent: SilentProcess | undefined): string =>
+  silent === undefined ? '' : ` Process ${silent.pid} (${silent.words}) ${silent.why}.`
+
 function unknown(
   wanted: string,
   {
@@ -160,18 +167,18 @@ function unknown(
   const served = SERVERS.map(
     ({ title, scheme, port }) => `   For a ${title}: imago attach ${scheme}://${port}`,
   )
-  const deaf = !isElsewhere && /^\d+$/.test(wanted) && programs.lives(Number(wanted))
+  const isUnheard = !isElsewhere && /^\d+$/.test(wanted) && programs.lives(Number(wanted))
   const how =
-    deaf && isNotebook(startedOf(Number(wanted))?.words ?? [])
+    isUnheard && isNotebook(startedOf(Number(wanted))?.words ?? [])
       ? HAVE_A_NOTEBOOK_LISTEN
       : (silent?.mend ?? `To have it listen, ${HAVE_IT_LISTEN}${served.join('')}`)
   const there =
     names.length > 0
       ? ` There are: ${names.join(', ')}.`
-      : deaf
+      : isUnheard
         ? ''
-        : ' No other program has announced itself.'
-  const missing = deaf
+        : `${becauseOf(silent)} No other program has announced itself.`
+  const missing = isUnheard
     ? `Process ${wanted} lives and does not listen${silent === undefined ? '' : `: it ${silent.why}`}`
     : isElsewhere
       ? `Only a person at a terminal attaches to what runs in another project, as ${JSON.stringify(wanted)} does`

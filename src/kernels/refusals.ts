@@ -10,6 +10,7 @@ import type { Attachment } from './attachment-store.ts'
 import { KernelError } from './kernel-error.ts'
 import {
   allOf,
+  becauseOf,
   fullName,
   groupFor,
   groupOf,
@@ -69,7 +70,7 @@ export function unheardOf(
       details: { reason: 'not_announced', kernels, announced: listening, nearest: [] },
     })
   return new KernelError('no_such_kernel', {
-    message: `${groupFor(name) ?? `No program has announced itself as ${JSON.stringify(name)}`} (looked in ${searched}). ${there}${becauseOf(silent)}`,
+    message: `${groupFor(name) ?? `No program has announced itself as ${JSON.stringify(name)}`} (looked in ${searched}). ${there}${becauseOf(silent[0])}`,
     next: like[0] === undefined ? waysFrom(root, silent) : `Did you mean ${like.join(', ')}?`,
     details: { reason: 'not_announced', kernels, announced: listening, nearest: like },
   })
@@ -134,7 +135,7 @@ export function noneLives(
         : `The image of ${name} has ended: ${how.replace(/\.$/, '')}.`
   return new KernelError('no_such_kernel', {
     message:
-      `${missing}${ended === undefined ? '' : ` ${endOf(ended)}`}${becauseOf(silent)} None was started: there would be nothing to see in it.${besides} ${waitsText(waiting)}`.trimEnd(),
+      `${missing}${ended === undefined ? '' : ` ${endOf(ended)}`}${becauseOf(silent[0])} None was started: there would be nothing to see in it.${besides} ${waitsText(waiting)}`.trimEnd(),
     next:
       lost !== undefined
         ? `attach {"name": ${JSON.stringify(name)}} starts it again, and so does code to run there.`
@@ -159,10 +160,6 @@ function endOf({ program, ended }: ProgramEnd): string {
   const at = new Date(announced_at).toTimeString().slice(0, 8)
   return `${file === '' ? name : basename(file)} ended at ${at} (process ${pid}): ${ended.replace(/\.$/, '')}.`
 }
-
-/** Why what `imago run` has started does not listen: a sentence that goes on. */
-const becauseOf = ([first]: readonly SilentProcess[]): string =>
-  first === undefined ? '' : ` Process ${first.pid} (${first.words}) ${first.why}.`
 
 /** The ways to a program from a folder where none listens. */
 const waysFrom = (root: string, [silent]: readonly SilentProcess[]): string =>
@@ -419,9 +416,9 @@ export function notAttached(
   const who =
     program === undefined ? `What listens at ${address}` : `${program.name} (process ${program.pid})`
   const stopped = program && stoppedText(program.pid)
-  const deaf = silent.find(({ pid }) => pid === program?.pid)
-  const [message, next] = deaf
-    ? [`${who} does not listen: it ${deaf.why}.`, deaf.mend]
+  const unheard = silent.find(({ pid }) => pid === program?.pid)
+  const [message, next] = unheard
+    ? [`${who} does not listen: it ${unheard.why}.`, unheard.mend]
     : (serverOf(address)?.explained(error, address) ?? explained(error, { who, key, stopped }))
   return new KernelError('kernel_unavailable', {
     message,

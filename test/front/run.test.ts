@@ -252,17 +252,24 @@ for (const [what, words, why, mend] of [
     const begun = rig.begin(['run', '--', ...words])
     await begun.says(/there \d+/)
     const pid = /\d+/.exec(begun.so.stdout)?.[0] ?? ''
-    const questions = [['inspect', 'tea'], ['attach', pid], ['kernels'], ['call', 'kernels']]
+    const questions = [
+      ['inspect', 'tea'],
+      ['attach', pid],
+      ['attach', 'project'],
+      ['kernels'],
+      ['call', 'kernels'],
+    ]
     const ask = async () => {
       const answers = await Promise.all(questions.map(words => rig.imago(words)))
       return answers.map(({ stdout, stderr }) => stdout + stderr)
     }
     // A daemon that knows the launcher's program may have joined it in the moment before it became another one.
-    await until(
-      async () => !(await ask()).some(said => said.includes('is being made again')),
-      'its link to end',
-    )
-    for (const said of await ask()) {
+    let answers: readonly string[] = []
+    await until(async () => {
+      answers = await ask()
+      return !answers.some(said => said.includes('is being made again'))
+    }, 'its link to end')
+    for (const said of answers) {
       assert.match(said, why)
       assert.match(said, mend)
       assert.not.match(said, /start it with: imago run|secret/)
