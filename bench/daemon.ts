@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -97,6 +97,21 @@ async function end(child: ChildProcess, folder: string): Promise<void> {
 export function processorSeconds(pid: number): number {
   const afterName = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? []
   return (Number(afterName[11]) + Number(afterName[12])) / 100
+}
+
+/**
+ * Keeps the main threads of processes on one processor until what it returns is called. Where the system puts two processes
+ * that wake each other moves every exchange by tens of microseconds, and it may put each pair elsewhere. Linux only.
+ */
+export function onOneProcessor(pids: readonly number[]): () => void {
+  const [, all = '0'] = /Cpus_allowed_list:\s+(\S+)/.exec(readFileSync('/proc/self/status', 'utf8')) ?? []
+  const bind = (processors: string) => {
+    for (const pid of pids)
+      if (spawnSync('taskset', ['--cpu-list', '--pid', processors, `${pid}`]).status !== 0)
+        throw new Error('taskset of util-linux is missing, or was refused')
+  }
+  bind(`${Number.parseInt(all, 10)}`)
+  return () => bind(all)
 }
 
 /** Resident memory of a process in bytes, now. Linux only, as the bench is. */

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { pack, unpack } from 'msgpackr'
 import { WebSocket } from 'ws'
-import { type BenchDaemon, benchDaemon, residentEach } from '../daemon.ts'
+import { type BenchDaemon, benchDaemon, onOneProcessor, residentEach } from '../daemon.ts'
 import { sharedGround } from '../ground.ts'
 import { interleaved, median, type Row, ratio } from '../row.ts'
 
@@ -28,7 +28,7 @@ const ground = sharedGround(async daemon => {
   )
   bare = await openExchange(`ws://127.0.0.1:${port}/`)
   ours = await openCaller(daemon)
-  for (let warm = 0; warm < 2_000; warm++) {
+  for (let warm = 0; warm < 6_000; warm++) {
     await ours.ask({ ...ASK, id: ++asked })
     await bare.ask(ASK)
   }
@@ -67,16 +67,18 @@ async function openCaller({ folder }: BenchDaemon): Promise<Exchange> {
 
 export const webOperation: Row = {
   what: 'an operation over WebSocket, p50, against a bare echo',
-  how: '`suspensions` in msgpack, 1,000 times each in alternating blocks of 50, against a server that is `ws` and `msgpackr` alone and sends the same message back',
+  how: '`suspensions` in msgpack, 1,000 times each in alternating blocks of 50 after 6,000 of each, against a server that is `ws` and `msgpackr` alone and sends the same message back; all three processes on one processor',
   bar: { relation: '≤', limit: 1.6, unit: '×' },
   setUp: ground.setUp,
   tearDown: ground.tearDown,
   async measure() {
+    const release = onOneProcessor([process.pid, ground.daemon.pid, echo.pid ?? 0])
     const [us = [], them = []] = await interleaved(
       { blocks: 20, each: 50 },
       () => ours.ask({ ...ASK, id: ++asked }),
       () => bare.ask(ASK),
     )
+    release()
     const [ours_us, echo_us] = [median(us), median(them)]
     return ratio(ours_us, echo_us, { ours_us, echo_us })
   },
