@@ -2,6 +2,7 @@
 
 from functools import cached_property
 from heapq import nsmallest
+from itertools import chain
 from types import BuiltinFunctionType, FunctionType, MethodType
 
 from imago.looking.adapters.registry import seen
@@ -191,8 +192,8 @@ class Sections:
         """Whether its fields say what it is; what an adapter says of a library's own stands in its text already."""
         if self._kind in _SCALARS or self._kind == "module":
             return False
-        seen = self._adapted
-        return seen is None or seen.own is not None or (seen.text is None and not seen.head and seen.storage is None)
+        told = self._adapted
+        return told is None or told.own is not None or (told.text is None and not told.head and told.storage is None)
 
     def _methods(self):
         """The contract's `Methods`: those that the class of the value, or a class, has itself, in the order written."""
@@ -234,7 +235,7 @@ class Sections:
         elif self._kind == "class":
             pairs = _entries_in_order(self._value)
         else:
-            pairs = list(instance_fields(self._value)) + _entries_in_order(type(self._value))
+            pairs = chain(instance_fields(self._value), _entries_in_order(type(self._value)))
         return [(name, item) for name, item in pairs if type(name) is str]
 
     def _doc(self):
