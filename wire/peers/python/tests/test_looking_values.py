@@ -19,7 +19,7 @@ import warnings
 
 from imago import looking
 from imago.handles import Handles
-from imago.looking import inspection
+from imago.looking import sections
 from imago.looking.adapters import registry
 from tests.daemon import LONG, VERSIONED, once
 from tests.looking_image import ImageCase
@@ -324,8 +324,8 @@ class Values(ImageCase):
         def broken(*_):
             raise ValueError("broken")
 
-        self.addCleanup(setattr, inspection, "members_section", inspection.members_section)
-        inspection.members_section = broken
+        self.addCleanup(setattr, sections, "group_members", sections.group_members)
+        sections.group_members = broken
         seen = looking.inspect_static({"x": [1]}, "x", self.handles)["value"]
         self.assertEqual({"error": "ValueError: broken"}, seen["members"])
         self.assertEqual({"len": 1}, seen["size"])

@@ -61,8 +61,9 @@ def length_of(obj):
     storage = storage_of(obj)
     if storage is not None:
         return storage.length(obj)
+    cls = type(obj)
     for base, length in ((str, str.__len__), (bytes, bytes.__len__), (bytearray, bytearray.__len__)):
-        if inherits(obj, base):
+        if issubclass(cls, base):
             return length(obj)
     return None
 

@@ -2,27 +2,14 @@
 
 from imago.looking.adapters.registry import seen
 from imago.looking.contents import countable
-from imago.looking.display import is_worth_a_handle, kind_of
 from imago.looking.expression import parse
-from imago.looking.fields import clean, cut, inherits, is_class, plain, type_facts
-from imago.looking.frames import describe_error, exception_section
-from imago.looking.leads import Leads
-from imago.looking.limits import KEPT_MAX_CHARS, NOTE_MAX_CHARS, PIECE_MAX_CHARS, PIECE_MAX_ITEMS, STATIC_LIMITS
+from imago.looking.fields import clean, cut, inherits, plain
+from imago.looking.limits import KEPT_MAX_CHARS, NOTE_MAX_CHARS, PIECE_MAX_CHARS, PIECE_MAX_ITEMS
 from imago.looking.live_frames import frames_with, live_frame
 from imago.looking.outcomes import NotFound, found, look
 from imago.looking.resolution import kept, resolve
-from imago.looking.sections import (
-    callable_section,
-    doc_section,
-    fields_section,
-    item_texts,
-    members_section,
-    methods_section,
-    repr_section,
-    sample_section,
-    whole_doc,
-)
-from imago.looking.rendering import items_of, measure_of, static_card, static_repr
+from imago.looking.sections import Sections, item_texts, whole_doc
+from imago.looking.rendering import items_of, static_card, static_repr
 
 # The next part of something that was cut, by its handle. Runs no user code.
 
@@ -88,8 +75,6 @@ def items_piece(texts, start, total):
 
 # One value, looked at in sections.
 
-_SCALARS = ("none", "bool", "number", "string", "bytes")
-
 
 @look
 def inspect_static(namespace, expr, handles, frame=None, errors=None):
@@ -108,8 +93,8 @@ def inspect_static(namespace, expr, handles, frame=None, errors=None):
             if unresolved.looked["what"] == f"`{root}`":
                 unresolved.looked["frames"] = frames_with(root, errors)
             raise
-    sections = static_sections(attribute.value, attribute.remark, handles, expr)
-    return found(sections if attribute.note is None else {**sections, "note": cut(attribute.note, NOTE_MAX_CHARS)})
+    told = Sections(attribute.value, attribute.remark, handles, expr).told()
+    return found(told if attribute.note is None else {**told, "note": cut(attribute.note, NOTE_MAX_CHARS)})
 
 
 def _within(here, expr, handles):
@@ -121,35 +106,3 @@ def _within(here, expr, handles):
     attribute = resolve(names, expr, handles)
     attribute.note = attribute.note or f"`{root[1]}` is a local of {here.label}, at {here.place} at this moment"
     return attribute
-
-
-def static_sections(value, remark, handles, expr):
-    """Every section that makes sense for a value, from stored fields. `expr` has led to it."""
-    kind, adapted = kind_of(value), seen(value)
-    leads = Leads(expr, value, adapted, handles)
-    answer = {"type": type_facts(value), "kind": kind}
-    sections = [
-        ("repr", lambda: repr_section(value, adapted, remark, handles)),
-        ("size", lambda: measure_of(value, adapted)),
-        ("sample", lambda: sample_section(value, adapted, handles, leads)),
-        ("fields", lambda: fields_section(value, kind, adapted, leads)),
-        ("methods", lambda: methods_section(value, kind, adapted, leads)),
-        ("members", lambda: None if kind in _SCALARS else members_section(value, leads)),
-        ("doc", lambda: doc_section(value, kind, handles)),
-        ("callable", lambda: callable_section(value, adapted)),
-    ]
-    if kind == "exception" or (is_class(value) and issubclass(value, BaseException)):
-        sections.append(("exception", lambda: exception_section(value)))
-    for name, read in sections:
-        try:
-            section = read()
-        except Exception as error:
-            section = {"error": describe_error(error)}
-        if section is not None:
-            answer[name] = section
-    if leads.names:
-        answer["exprs"] = leads.names
-    answer["limits"] = dict(STATIC_LIMITS)
-    if is_worth_a_handle(value):
-        answer["handle"] = handles.keep_value(value)
-    return answer

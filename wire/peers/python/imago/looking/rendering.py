@@ -68,17 +68,18 @@ def leaf_text(value, room):
 
 def scalar_text(value, room):
     """The text of the number or string that an instance of a subclass stores, or None if it is no such thing."""
-    if inherits(value, str):
+    kind = type(value)
+    if issubclass(kind, str):
         return string_text(value, room)
-    if inherits(value, int):
+    if issubclass(kind, int):
         return int_text(int.__index__(value), room)
-    if inherits(value, float):
+    if issubclass(kind, float):
         return float.__repr__(value)
-    if inherits(value, complex):
+    if issubclass(kind, complex):
         return complex.__repr__(value)
-    if inherits(value, bytes):
+    if issubclass(kind, bytes):
         return bytes_text(value, room)
-    if inherits(value, bytearray):
+    if issubclass(kind, bytearray):
         return _bytearray_text(value, room)
     return None
 

@@ -2,9 +2,12 @@
 
 from functools import cached_property
 from heapq import nsmallest
-from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from itertools import chain
+from types import BuiltinFunctionType, FunctionType, MethodType
 
+from imago.looking.adapters.registry import seen
 from imago.looking.contents import countable, exactly_built_in
+from imago.looking.display import is_worth_a_handle, kind_of
 from imago.looking.fields import (
     ABSENT,
     FIELD_DESCRIPTORS,
@@ -20,7 +23,6 @@ from imago.looking.fields import (
     cut,
     entries,
     exactly,
-    inherits,
     instance_dict,
     instance_fields,
     is_class,
@@ -30,8 +32,11 @@ from imago.looking.fields import (
     own_field,
     plain,
     stored,
+    type_facts,
     type_name,
 )
+from imago.looking.frames import describe_error, exception_section
+from imago.looking.leads import Leads
 from imago.looking.limits import (
     DOC_MAX_CHARS,
     FIELDS_MAX,
@@ -44,12 +49,13 @@ from imago.looking.limits import (
     REPR_MAX_CHARS,
     SAMPLE_ITEM_MAX_CHARS,
     SAMPLE_MAX_ITEMS,
+    STATIC_LIMITS,
 )
 from imago.looking.loaded import home_of
 from imago.looking.parameters import COMPILED, compiled_signature, function_parameters, made_by
 from imago.looking.running import is_proved, running
 from imago.looking.source import class_line, code_place, file_of, preview_at, preview_of_code
-from imago.looking.rendering import function_label, items_of, shown_text, static_card, static_text
+from imago.looking.rendering import function_label, items_of, measure_of, shown_text, static_card, static_text
 from imago.looking.unwrapping import as_function, unwrapped
 
 # Signatures as one text, from what a function stores; no wrapper is seen through.
@@ -74,8 +80,6 @@ def called_function(value):
     return found[1] if found is not None and type(found[1]) is FunctionType else None
 
 
-# The sections of a look that are read from stored fields. Each is computed alone, and fails alone.
-
 _WRITTEN_BY_A_PROGRAM = ("<string>", "<attrs generated")
 _METHODS_DEEP = 32
 _SUMMARY = 200
@@ -85,6 +89,196 @@ _METHODS = (FunctionType, staticmethod, classmethod, property, cached_property)
 # Besides what nobody wrote into it: `abc` and `dataclasses` leave these in a class.
 _MADE_BY_A_STATEMENT = ("_abc_impl",)
 _DOCUMENTED = (BuiltinFunctionType, property, *METHOD_DESCRIPTORS, *FIELD_DESCRIPTORS)
+_NOWHERE = (None, None, None, False)
+
+
+class Sections:
+    """What a look says of one value, from stored fields: each section is read alone, and fails alone.
+
+    `expr` has led to the value; `remark` says where it is stored if that is not where it was looked for.
+    """
+
+    def __init__(self, value, remark, handles, expr):
+        self._value = value
+        self._remark = remark
+        self._handles = handles
+        self._kind = kind_of(value)
+        self._adapted = seen(value)
+        self._leads = Leads(expr, value, self._adapted, handles)
+
+    def told(self):
+        """Every section that makes sense for the value."""
+        answer = {"type": type_facts(self._value), "kind": self._kind}
+        sections = {
+            "repr": lambda: repr_section(self._value, self._adapted, self._remark, self._handles),
+            "size": lambda: measure_of(self._value, self._adapted),
+            "sample": self._sample,
+            "fields": self._fields,
+            "methods": self._methods,
+            "members": self._members,
+            "doc": self._doc,
+            "callable": self._callable,
+        }
+        if self._kind == "exception" or (self._kind == "class" and issubclass(self._value, BaseException)):
+            sections["exception"] = lambda: exception_section(self._value)
+        for name, read in sections.items():
+            try:
+                section = read()
+            except Exception as error:
+                section = {"error": describe_error(error)}
+            if section is not None:
+                answer[name] = section
+        if self._leads.names:
+            answer["exprs"] = self._leads.names
+        answer["limits"] = dict(STATIC_LIMITS)
+        if is_worth_a_handle(self._value):
+            answer["handle"] = self._handles.keep_value(self._value)
+        return answer
+
+    def _sample(self):
+        """The first items of a container, and what leads to each; None for what is none."""
+        storage = items_of(self._value, self._adapted)
+        if storage is None:
+            return None
+        total = storage.length(self._value)
+        items = storage.take(self._value, 0, SAMPLE_MAX_ITEMS)
+
+        def keyed(taken):
+            return taken if storage.shape == "mapping" else list(enumerate(taken))
+
+        section = {
+            "items": _item_texts(items, storage),
+            "exprs": self._leads.items(keyed(items), lambda: keyed(storage.take(self._value, 0, SAMPLE_MAX_ITEMS))),
+            "shown": len(items),
+            "total": countable(total),
+            "truncated": total > len(items),
+        }
+        if section["truncated"]:
+            section["handle"] = self._handles.keep_items(self._value)
+        return section
+
+    def _fields(self):
+        """The contract's `Fields`: what one instance stores, or what a class holds itself; None for all else.
+
+        Names that begin with an underscore come last.
+        """
+        pairs = _class_data(self._value) if self._kind == "class" else self._stored_fields()
+        if not pairs:
+            return None
+        pairs.sort(key=lambda pair: pair[0][:1] == "_")
+        for name, held in pairs[:FIELDS_MAX]:
+            self._leads.attribute(name, held)
+        rows = [
+            {
+                "name": cut(name, MEMBER_NAME_MAX_CHARS),
+                "type_name": type_name(held),
+                "value": static_text(held, SAMPLE_ITEM_MAX_CHARS),
+            }
+            for name, held in pairs[:FIELDS_MAX]
+        ]
+        return {"rows": rows, "total": len(pairs)}
+
+    def _stored_fields(self):
+        if not self._is_told_by_fields() or exactly(self._value, _FUNCTIONS):
+            return []
+        if self._adapted is not None:
+            return list(self._adapted.fields if self._adapted.own is None else self._adapted.own)
+        held = {}
+        for name, one in instance_fields(self._value):
+            held.setdefault(name, one)
+        return list(held.items())
+
+    def _is_told_by_fields(self):
+        """Whether its fields say what it is; what an adapter says of a library's own stands in its text already."""
+        if self._kind in _SCALARS or self._kind == "module":
+            return False
+        told = self._adapted
+        return told is None or told.own is not None or (told.text is None and not told.head and told.storage is None)
+
+    def _methods(self):
+        """The contract's `Methods`: those that the class of the value, or a class, has itself, in the order written."""
+        cls = self._value if self._kind == "class" else type(self._value)
+        if not made_by_statement(cls) or not (self._kind == "class" or self._is_told_by_fields()):
+            return None
+        able = [(name, held) for name, held in class_entries(cls) if type(name) is str and _is_method(held)]
+        public = [pair for pair in able if pair[0][:1] != "_"]
+        if not public:
+            return None
+        for name, _ in public[:METHODS_MAX]:
+            self._leads.attribute(name)
+        return {
+            "of": class_label(cls),
+            "rows": [_method(name, held) for name, held in public[:METHODS_MAX]],
+            "total": len(public),
+        }
+
+    def _members(self):
+        """Names of all that is stored in the value and in its classes, in two groups; properties are data, unread."""
+        if self._kind in _SCALARS:
+            return None
+        first = {}
+        for name, item in self._found_first():
+            first.setdefault(name, item)
+        public = {name: _is_callable(item) for name, item in first.items() if not is_dunder(name)}
+        data = [name for name, can in public.items() if not can]
+        able = [name for name, can in public.items() if can]
+        section = group_members(data, able, len(first) - len(public))
+        # The methods of a container of Python's own lead nowhere.
+        for name in section["data"] + ([] if exactly_built_in(self._value) else section["callables"]):
+            self._leads.attribute(name)
+        return section
+
+    def _found_first(self):
+        """`(name, stored)` of instance and classes, what Python finds first coming first."""
+        if self._kind == "module":
+            pairs = entries(instance_dict(self._value) or {})
+        elif self._kind == "class":
+            pairs = _entries_in_order(self._value)
+        else:
+            pairs = chain(instance_fields(self._value), _entries_in_order(type(self._value)))
+        return [(name, item) for name, item in pairs if type(name) is str]
+
+    def _doc(self):
+        """The stored documentation of the value, or that of its class where somebody wrote one for it."""
+        owner = as_function(self._value)
+        text = stored_doc(owner)
+        if text is None and self._kind not in (*_SCALARS, "class") and made_by_statement(type(owner)):
+            owner = type(owner)
+            text = stored_doc(owner)
+        return None if text is None else shown_doc(owner, text, self._handles)
+
+    def _callable(self):
+        """How to call the value, and where it is from; None for what is not called, or whose library comes first."""
+        if not callable(self._value) or (self._adapted is not None and self._adapted.own is not None):
+            return None
+        value = as_function(self._value)
+        function = value.__func__ if type(value) is MethodType else value
+        told = {}
+        if self._kind == "class":
+            place, functions = _class_place(value)
+            if functions and not is_proved(functions[0].__code__):
+                told["running"] = running("class", functions, functions[0].__globals__, place[0])
+        else:
+            called = function if type(function) is FunctionType else called_function(value)
+            place = _NOWHERE if called is None else _code_place(called.__code__)
+            if called is not None and not is_proved(called.__code__):
+                told["running"] = running("function", [called], called.__globals__)
+        inside = unwrapped(value)[0]
+        if inside is not function and type(inside) is FunctionType:
+            file, line = code_place(inside.__code__)
+            told["wraps"] = {"name": cut(function_label(inside), NAME_MAX_CHARS), "file": file, "line": line}
+        file, line, preview, truncated = place
+        doc = stored_doc(function)
+        return {
+            **told,
+            "module": _module_of(function),
+            "signature": signature_of(value),
+            "doc": None if doc is None else first_line(doc),
+            "source_preview": preview,
+            "source_truncated": truncated,
+            "file": file,
+            "line": line,
+        }
 
 
 def repr_section(value, adapted, remark, handles):
@@ -93,29 +287,6 @@ def repr_section(value, adapted, remark, handles):
     section = shown_text(text if remark is None else cut(f"{text} {remark}", REPR_MAX_CHARS + 400), truncated)
     if remark is None and truncated and len(text) >= REPR_MAX_CHARS:
         section["handle"] = handles.keep_repr(value)
-    return section
-
-
-def sample_section(value, adapted, handles, leads):
-    """The first items of a container, and what leads to each; None for what is none."""
-    storage = items_of(value, adapted)
-    if storage is None:
-        return None
-    total = storage.length(value)
-    items = storage.take(value, 0, SAMPLE_MAX_ITEMS)
-
-    def keyed(taken):
-        return taken if storage.shape == "mapping" else list(enumerate(taken))
-
-    section = {
-        "items": _item_texts(items, storage),
-        "exprs": leads.items(keyed(items), lambda: keyed(storage.take(value, 0, SAMPLE_MAX_ITEMS))),
-        "shown": len(items),
-        "total": countable(total),
-        "truncated": total > len(items),
-    }
-    if section["truncated"]:
-        section["handle"] = handles.keep_items(value)
     return section
 
 
@@ -129,21 +300,6 @@ def _item_texts(taken, storage):
         return [static_text(item, SAMPLE_ITEM_MAX_CHARS) for item in taken]
     half = SAMPLE_ITEM_MAX_CHARS // 2
     return [f"{static_text(key, half - 1)}: {static_text(item, half - 1)}" for key, item in taken]
-
-
-def members_section(value, leads):
-    """Names of all that is stored in the value and in its classes, in two groups; properties are data, unread."""
-    first = {}
-    for name, item in _members(value):
-        first.setdefault(name, item)
-    public = {name: _is_callable(item) for name, item in first.items() if not is_dunder(name)}
-    data = [name for name, can in public.items() if not can]
-    able = [name for name, can in public.items() if can]
-    section = group_members(data, able, len(first) - len(public))
-    # The methods of a container of Python's own lead nowhere.
-    for name in section["data"] + ([] if exactly_built_in(value) else section["callables"]):
-        leads.attribute(name)
-    return section
 
 
 def group_members(data, able, dunders):
@@ -162,46 +318,6 @@ def _public_first(name):
     return name[:1] == "_", name
 
 
-def fields_section(value, kind, adapted, leads):
-    """The contract's `Fields`: what one instance stores, or what a class holds itself; None for all else.
-
-    Names that begin with an underscore come last.
-    """
-    pairs = _class_data(value) if kind == "class" else _stored_fields(value, kind, adapted)
-    if not pairs:
-        return None
-    pairs.sort(key=lambda pair: pair[0][:1] == "_")
-    for name, held in pairs[:FIELDS_MAX]:
-        leads.attribute(name, held)
-    rows = [
-        {
-            "name": cut(name, MEMBER_NAME_MAX_CHARS),
-            "type_name": type_name(held),
-            "value": static_text(held, SAMPLE_ITEM_MAX_CHARS),
-        }
-        for name, held in pairs[:FIELDS_MAX]
-    ]
-    return {"rows": rows, "total": len(pairs)}
-
-
-def _stored_fields(value, kind, adapted):
-    if kind in _SCALARS or kind == "module" or exactly(value, _FUNCTIONS) or not _is_told_by_fields(adapted):
-        return []
-    if adapted is not None:
-        return list(adapted.fields if adapted.own is None else adapted.own)
-    held = {}
-    for name, one in instance_fields(value):
-        held.setdefault(name, one)
-    return list(held.items())
-
-
-def _is_told_by_fields(adapted):
-    """Whether its fields say what a value is; what an adapter says of a library's own stands in its text already."""
-    if adapted is None or adapted.own is not None:
-        return True
-    return adapted.text is None and not adapted.head and adapted.storage is None
-
-
 def _class_data(cls):
     """What a class holds that is neither a method nor the place of a field."""
     return [
@@ -213,26 +329,6 @@ def _class_data(cls):
         and not exactly(held, FIELD_DESCRIPTORS)
         and name not in _MADE_BY_A_STATEMENT
     ]
-
-
-def methods_section(value, kind, adapted, leads):
-    """The contract's `Methods`: those that the class of a value, or a class, has itself, in the order of its text."""
-    cls = value if kind == "class" else type(value)
-    if kind in _SCALARS or kind == "module" or not made_by_statement(cls):
-        return None
-    if kind != "class" and not _is_told_by_fields(adapted):
-        return None
-    able = [(name, held) for name, held in class_entries(cls) if type(name) is str and _is_method(held)]
-    public = [pair for pair in able if pair[0][:1] != "_"]
-    if not public:
-        return None
-    for name, _ in public[:METHODS_MAX]:
-        leads.attribute(name)
-    return {
-        "of": class_label(cls),
-        "rows": [_method(name, held) for name, held in public[:METHODS_MAX]],
-        "total": len(public),
-    }
 
 
 def _is_method(held):
@@ -260,32 +356,13 @@ def _method(name, held):
     }
 
 
-def _members(value):
-    """`(name, stored)` of instance and classes, what Python finds first coming first."""
-    if inherits(value, ModuleType):
-        pairs = list(entries(instance_dict(value) or {}))
-    elif is_class(value):
-        pairs = [pair for owner in mro(value) for pair in class_entries(owner)]
-    else:
-        pairs = list(instance_fields(value))
-        pairs += [pair for owner in mro(type(value)) for pair in class_entries(owner)]
-    return [(name, item) for name, item in pairs if type(name) is str]
+def _entries_in_order(cls):
+    return [pair for owner in mro(cls) for pair in class_entries(owner)]
 
 
 def _is_callable(item):
     """Whether calling it is what a stored thing is for. `callable` asks the type alone, never the object."""
     return callable(item) or type(item) is staticmethod or type(item) is classmethod
-
-
-def doc_section(value, kind, handles):
-    """The stored documentation of a value, or that of its class where somebody wrote one for it."""
-    value = as_function(value)
-    owner, text = value, stored_doc(value)
-    if text is None and kind not in _SCALARS and not is_class(value) and made_by_statement(type(value)):
-        owner, text = type(value), stored_doc(type(value))
-    if text is None:
-        return None
-    return shown_doc(owner, text, handles)
 
 
 def shown_doc(owner, text, handles):
@@ -338,43 +415,6 @@ def dedented(text):
     margins = [len(line) - len(line.lstrip()) for line in lines[1:] if line.strip()]
     margin = min(margins, default=0)
     return "\n".join(line.strip() if not at else line[margin:].rstrip() for at, line in enumerate(lines)).strip("\n")
-
-
-_NOWHERE = (None, None, None, False)
-
-
-def callable_section(value, adapted):
-    """How to call a value, and where it comes from; None for what is not called, or whose library comes first."""
-    if not callable(value) or (adapted is not None and adapted.own is not None):
-        return None
-    value = as_function(value)
-    function = value.__func__ if type(value) is MethodType else value
-    told = {}
-    if is_class(value):
-        place, functions = _class_place(value)
-        if functions and not is_proved(functions[0].__code__):
-            told["running"] = running("class", functions, functions[0].__globals__, place[0])
-    else:
-        called = function if type(function) is FunctionType else called_function(value)
-        place = _NOWHERE if called is None else _code_place(called.__code__)
-        if called is not None and not is_proved(called.__code__):
-            told["running"] = running("function", [called], called.__globals__)
-    inside = unwrapped(value)[0]
-    if inside is not function and type(inside) is FunctionType:
-        file, line = code_place(inside.__code__)
-        told["wraps"] = {"name": cut(function_label(inside), NAME_MAX_CHARS), "file": file, "line": line}
-    file, line, preview, truncated = place
-    doc = stored_doc(function)
-    return {
-        **told,
-        "module": _module_of(function),
-        "signature": signature_of(value),
-        "doc": None if doc is None else first_line(doc),
-        "source_preview": preview,
-        "source_truncated": truncated,
-        "file": file,
-        "line": line,
-    }
 
 
 def _module_of(value):
