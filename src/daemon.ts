@@ -39,7 +39,7 @@ import { openHosts, openSeats } from './front/seat/seats.ts'
 import { openServer, SERVER_LIMITS, type ServerLimits } from './front/server.ts'
 import { Subscriptions } from './front/subscriptions.ts'
 import { openSuspensionMethods } from './front/suspension-methods.ts'
-import { NotedErrors, topicSources } from './front/topics.ts'
+import { NotedErrors, NotedTraces, topicSources } from './front/topics.ts'
 import { claimInstance, type Instance } from './instance.ts'
 import { type Journal, openJournal } from './journal/journal.ts'
 import { keepSecret } from './journal/redaction.ts'
@@ -110,6 +110,7 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
     isFollowed: () => subscriptions?.isFollowed('errors') === true,
     changed: () => touch('errors'),
   })
+  const traces = new NotedTraces(() => touch('traces'))
   const ruling: KernelsParts['ruling'] = {
     withholds: kernel => policy.withholds(kernel),
     startsOf: root => policy.startsOf(root),
@@ -117,6 +118,7 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
   const begins = (life: NewLife) => {
     leases.lives(life)
     errors.lives(life)
+    traces.lives(life)
     life.kernel.watchHealth(() => touch('kernels'))
     setImmediate(() => held.lives())
   }
@@ -214,7 +216,7 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
   const authority = openAuthority({ kernels, policy: desk, seats })
   const follows = new Subscriptions({
     instance: instance.nonce,
-    sources: topicSources({ kernels, approvals, held, calls, leases, seats, errors }),
+    sources: topicSources({ kernels, approvals, held, calls, leases, seats, errors, traces }),
     followed(topic) {
       if (topic === 'errors') errors.askAll()
     },

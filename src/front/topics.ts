@@ -1,5 +1,5 @@
 import { summaryOf } from '../../tools/activity.ts'
-import type { Kernel } from '../../wire/kernel.ts'
+import type { Kernel, Of } from '../../wire/kernel.ts'
 import type { Approvals } from '../approvals/queue.ts'
 import type { Calls } from '../calls/contract.ts'
 import type { HeldQuestions } from '../calls/held.ts'
@@ -7,6 +7,7 @@ import type { Kernels } from '../kernels/kernels.ts'
 import type { NewLife } from '../kernels/rows.ts'
 import type { Leases } from '../suspensions/leases.ts'
 import type { Topic } from './operations/operation.ts'
+import type { TOPIC_ROWS } from './operations/subscription.ts'
 import type { Seats } from './seat/seats.ts'
 import type { TopicRow } from './subscriptions.ts'
 
@@ -18,11 +19,12 @@ interface TopicParts {
   readonly leases: Pick<Leases, 'told' | 'topicRow'>
   readonly seats: Pick<Seats, 'rows' | 'wanted'>
   readonly errors: NotedErrors
+  readonly traces: NotedTraces
 }
 
 /** What each topic has now, from the part of the daemon that knows. `docs/operations.md` says what a row has. */
 export function topicSources(parts: TopicParts): Readonly<Record<Topic, () => readonly TopicRow[]>> {
-  const { kernels, approvals, held, calls, leases, seats, errors } = parts
+  const { kernels, approvals, held, calls, leases, seats, errors, traces } = parts
   return {
     kernels: () =>
       kernels.list().map(({ background: _, ...row }) => ({
@@ -67,6 +69,7 @@ export function topicSources(parts: TopicParts): Readonly<Record<Topic, () => re
         }
       }),
     errors: () => errors.rows().filter(({ kernel }) => kernel === null || !kernels.withholds(kernel)),
+    traces: () => traces.rows(),
     seats: () =>
       [
         ...seats.rows().map(value => ({ key: value.seat, value })),
@@ -101,7 +104,10 @@ const MOST = 20
 
 /** The errors that programs have noted, as their images tell them: asked only while somebody follows. */
 export class NotedErrors {
-  readonly #lives = new Map<Kernel, { readonly life: NewLife; rows: readonly TopicRow[] }>()
+  readonly #lives = new Map<
+    Kernel,
+    { readonly life: NewLife; rows: readonly TopicRow[]; isAsked: boolean; isBehind: boolean }
+  >()
   /** Those whose images do not tell that an error was noted. */
   readonly #silent = new Set<Kernel>()
   #timer: NodeJS.Timeout | undefined
@@ -115,11 +121,13 @@ export class NotedErrors {
 
   lives(life: NewLife): void {
     const { kernel } = life
-    this.#lives.set(kernel, { life, rows: [] })
-    const tells = kernel.watchErrors?.(() => {
+    this.#lives.set(kernel, { life, rows: [], isAsked: false, isBehind: false })
+    let later: NodeJS.Timeout | undefined
+    const tells = kernel.watchNews?.('errors', () => {
       void this.#ask(kernel)
       // An image tells of the first of many, and not of each.
-      setTimeout(() => void this.#ask(kernel), AGAIN_MS).unref()
+      clearTimeout(later)
+      later = setTimeout(() => void this.#ask(kernel), AGAIN_MS).unref()
     })
     if (tells === undefined) this.#silent.add(kernel)
     void this.#ask(kernel)
@@ -148,9 +156,14 @@ export class NotedErrors {
   async #ask(kernel: Kernel): Promise<void> {
     const known = this.#lives.get(kernel)
     if (known === undefined || !this.#isFollowed() || !kernel.identity.abilities.has('errors')) return
+    known.isBehind = known.isAsked
+    if (known.isAsked) return
+    known.isAsked = true
     const looked = await kernel
       .look('errors', { count: MOST }, { deadlineMs: LOOK_MS })
       .catch(() => undefined)
+    known.isAsked = false
+    if (known.isBehind) void this.#ask(kernel)
     if (looked?.type !== 'found') return
     const { name, root } = known.life
     known.rows = looked.value.errors.map(error => ({
@@ -160,5 +173,35 @@ export class NotedErrors {
       value: { kernel: name, ...summaryOf(error) },
     }))
     this.#changed()
+  }
+}
+
+/** That kernels have news of their tracepoints, a row for each that tells of them. */
+export class NotedTraces {
+  readonly #rows = new Map<Kernel, TopicRow & { readonly value: Of<typeof TOPIC_ROWS.traces> }>()
+  readonly #changed: () => void
+
+  constructor(changed: () => void) {
+    this.#changed = changed
+  }
+
+  lives({ name, root, kernel }: NewLife): void {
+    if (!kernel.identity.abilities.has('traces')) return
+    const tell = (news: number) => {
+      this.#rows.set(kernel, { key: name, root, kernel: name, value: { kernel: name, news } })
+      this.#changed()
+    }
+    let news = 0
+    const tells = kernel.watchNews?.('traces', () => tell(++news))
+    if (tells === undefined) return
+    tell(news)
+    void kernel.ended.then(() => {
+      this.#rows.delete(kernel)
+      this.#changed()
+    })
+  }
+
+  rows(): readonly TopicRow[] {
+    return [...this.#rows.values()]
   }
 }

@@ -106,7 +106,7 @@ test('a client in another project hears of no row, whatever it follows', async (
   const other = join(rig.folder, 'other')
   mkdirSync(other)
   const stranger = await rig.connect({ root: other })
-  const all: Topic[] = ['kernels', 'approvals', 'suspensions', 'errors', 'calls', 'output']
+  const all: Topic[] = ['kernels', 'approvals', 'suspensions', 'errors', 'traces', 'calls', 'output']
   const theirs = followed(all, stranger)
   const ours = followed(['kernels', 'suspensions'])
   await until(() => theirs.rev() !== '', 'the first event')

@@ -56,14 +56,14 @@ export function said(message: Sexp): Said {
   }
 }
 
-/** Of whom a message of ours is: all of them name their call. */
+/** Of whom a message of ours is: all but `news` name their call. */
 export const toldOf = z.object({ call: callId, suspended: z.unknown().optional() })
 
 /** That the code has begun to end its own process, and with which exit code, where that is known. */
 const exiting = z.object({ code: orNull(z.int()) })
 export type Exiting = z.infer<typeof exiting>
 
-/** What our own code in an image says while it evaluates, by the name of the one thing that a message has. */
+/** What our own code in an image says unasked, by the name of the one thing that a message has. */
 const TOLD = {
   started: z
     .object({ started: z.object({ thread: count }) })
@@ -76,12 +76,21 @@ const TOLD = {
   suspended: z
     .object({ suspended })
     .transform(it => ({ type: 'suspended' as const, suspended: it.suspended })),
+  news: z.object({ news: z.literal('traces') }).transform(() => ({ type: 'news' as const })),
   ended: z.object({ ended: suspensionEnded }).transform(({ ended }) => ({ type: 'ended' as const, ended })),
 }
 export type Told = z.infer<(typeof TOLD)[keyof typeof TOLD]>
 
 const FORMS: readonly (readonly [string, z.ZodType<Told>])[] = Object.entries(TOLD)
-const anything = z.union([TOLD.started, TOLD.event, TOLD.exits, TOLD.ask, TOLD.suspended, TOLD.ended])
+const anything = z.union([
+  TOLD.started,
+  TOLD.event,
+  TOLD.exits,
+  TOLD.ask,
+  TOLD.suspended,
+  TOLD.news,
+  TOLD.ended,
+])
 
 /** The form that such a message has to have. To try one after the other would cost ten times as much. */
 export function formOf(message: unknown): z.ZodType<Told> {

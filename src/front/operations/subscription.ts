@@ -27,6 +27,14 @@ export const TOPIC_ROWS = {
     file: z.string().nullable().describe('The innermost line of the program’s own.'),
     line: z.int().nullable(),
   }),
+  traces: z.strictObject({
+    kernel: z.string(),
+    news: z
+      .int()
+      .describe(
+        'How often it has told that calls were recorded or tracepoints have ended. `trace_calls` has them.',
+      ),
+  }),
   seats: z.union([SEAT_ROW, SEAT_WANTED, z.strictObject({ text: z.string().describe('News.') })]),
   calls: z.strictObject({
     job: z.string(),
