@@ -39,7 +39,7 @@ import { openHosts, openSeats } from './front/seat/seats.ts'
 import { openServer, SERVER_LIMITS, type ServerLimits } from './front/server.ts'
 import { Subscriptions } from './front/subscriptions.ts'
 import { openSuspensionMethods } from './front/suspension-methods.ts'
-import { NotedErrors, NotedTraces, topicSources } from './front/topics.ts'
+import { NotedErrors, notedTraces, topicSources } from './front/topics.ts'
 import { claimInstance, type Instance } from './instance.ts'
 import { type Journal, openJournal } from './journal/journal.ts'
 import { keepSecret } from './journal/redaction.ts'
@@ -110,7 +110,7 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
     isFollowed: () => subscriptions?.isFollowed('errors') === true,
     changed: () => touch('errors'),
   })
-  const traces = new NotedTraces(() => touch('traces'))
+  const traces = notedTraces(() => touch('traces'))
   const ruling: KernelsParts['ruling'] = {
     withholds: kernel => policy.withholds(kernel),
     startsOf: root => policy.startsOf(root),

@@ -19,12 +19,13 @@ interface TopicParts {
   readonly leases: Pick<Leases, 'told' | 'topicRow'>
   readonly seats: Pick<Seats, 'rows' | 'wanted'>
   readonly errors: NotedErrors
-  readonly traces: NotedTraces
+  readonly traces: Pick<ReturnType<typeof notedTraces>, 'rows'>
 }
 
 /** What each topic has now, from the part of the daemon that knows. `docs/operations.md` says what a row has. */
 export function topicSources(parts: TopicParts): Readonly<Record<Topic, () => readonly TopicRow[]>> {
   const { kernels, approvals, held, calls, leases, seats, errors, traces } = parts
+  const isTold = ({ kernel }: TopicRow) => kernel === null || !kernels.withholds(kernel)
   return {
     kernels: () =>
       kernels.list().map(({ background: _, ...row }) => ({
@@ -68,8 +69,8 @@ export function topicSources(parts: TopicParts): Readonly<Record<Topic, () => re
           seenBy: viewer => leases.topicRow(one, viewer),
         }
       }),
-    errors: () => errors.rows().filter(({ kernel }) => kernel === null || !kernels.withholds(kernel)),
-    traces: () => traces.rows(),
+    errors: () => errors.rows().filter(isTold),
+    traces: () => traces.rows().filter(isTold),
     seats: () =>
       [
         ...seats.rows().map(value => ({ key: value.seat, value })),
@@ -104,10 +105,7 @@ const MOST = 20
 
 /** The errors that programs have noted, as their images tell them: asked only while somebody follows. */
 export class NotedErrors {
-  readonly #lives = new Map<
-    Kernel,
-    { readonly life: NewLife; rows: readonly TopicRow[]; isAsked: boolean; isBehind: boolean }
-  >()
+  readonly #lives = new Map<Kernel, { readonly life: NewLife; rows: readonly TopicRow[]; asks: number }>()
   /** Those whose images do not tell that an error was noted. */
   readonly #silent = new Set<Kernel>()
   #timer: NodeJS.Timeout | undefined
@@ -121,7 +119,7 @@ export class NotedErrors {
 
   lives(life: NewLife): void {
     const { kernel } = life
-    this.#lives.set(kernel, { life, rows: [], isAsked: false, isBehind: false })
+    this.#lives.set(kernel, { life, rows: [], asks: 0 })
     let later: NodeJS.Timeout | undefined
     const tells = kernel.watchNews?.('errors', () => {
       void this.#ask(kernel)
@@ -156,14 +154,14 @@ export class NotedErrors {
   async #ask(kernel: Kernel): Promise<void> {
     const known = this.#lives.get(kernel)
     if (known === undefined || !this.#isFollowed() || !kernel.identity.abilities.has('errors')) return
-    known.isBehind = known.isAsked
-    if (known.isAsked) return
-    known.isAsked = true
+    // However often it is asked meanwhile, another look comes after this one.
+    if (++known.asks > 1) return
     const looked = await kernel
       .look('errors', { count: MOST }, { deadlineMs: LOOK_MS })
       .catch(() => undefined)
-    known.isAsked = false
-    if (known.isBehind) void this.#ask(kernel)
+    const isBehind = known.asks > 1
+    known.asks = 0
+    if (isBehind) void this.#ask(kernel)
     if (looked?.type !== 'found') return
     const { name, root } = known.life
     known.rows = looked.value.errors.map(error => ({
@@ -176,32 +174,22 @@ export class NotedErrors {
   }
 }
 
-/** That kernels have news of their tracepoints, a row for each that tells of them. */
-export class NotedTraces {
-  readonly #rows = new Map<Kernel, TopicRow & { readonly value: Of<typeof TOPIC_ROWS.traces> }>()
-  readonly #changed: () => void
-
-  constructor(changed: () => void) {
-    this.#changed = changed
-  }
-
-  lives({ name, root, kernel }: NewLife): void {
-    if (!kernel.identity.abilities.has('traces')) return
-    const tell = (news: number) => {
-      this.#rows.set(kernel, { key: name, root, kernel: name, value: { kernel: name, news } })
-      this.#changed()
-    }
-    let news = 0
-    const tells = kernel.watchNews?.('traces', () => tell(++news))
-    if (tells === undefined) return
-    tell(news)
-    void kernel.ended.then(() => {
-      this.#rows.delete(kernel)
-      this.#changed()
-    })
-  }
-
-  rows(): readonly TopicRow[] {
-    return [...this.#rows.values()]
+/** A row for each kernel that tells of its tracepoints, which changes as it does. */
+export function notedTraces(changed: () => void) {
+  const rows = new Map<Kernel, TopicRow>()
+  return {
+    rows: () => [...rows.values()],
+    lives({ name, root, kernel }: NewLife): void {
+      let news = -1
+      const tell = () => {
+        const value: Of<typeof TOPIC_ROWS.traces> = { kernel: name, news: ++news }
+        rows.set(kernel, { key: name, root, kernel: name, value })
+        changed()
+      }
+      if (!kernel.identity.abilities.has('traces')) return
+      if (kernel.watchNews?.('traces', tell) === undefined) return
+      tell()
+      void kernel.ended.then(() => rows.delete(kernel) && changed())
+    },
   }
 }

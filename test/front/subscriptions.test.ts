@@ -1,5 +1,5 @@
 import { type SubscriptionEvent, Subscriptions, type TopicRow } from '../../src/front/subscriptions.ts'
-import { NotedErrors, NotedTraces } from '../../src/front/topics.ts'
+import { NotedErrors, notedTraces } from '../../src/front/topics.ts'
 import type { Kernel, NewsOf } from '../../wire/kernel.ts'
 import { assert, suite } from '../support/harness.ts'
 
@@ -218,8 +218,11 @@ test('a kernel that floods with notes is looked at once at a time, and followers
     },
   } as unknown as Kernel
   const errors = new NotedErrors({ isFollowed: () => true, changed: () => void changes++ })
-  const traces: NotedTraces = new NotedTraces(() => store.touch('traces'))
-  const store = new Subscriptions({ instance: 'one', sources: { traces: () => traces.rows() } })
+  const traces = notedTraces(() => store.touch('traces'))
+  const store: Subscriptions = new Subscriptions({
+    instance: 'one',
+    sources: { traces: () => traces.rows() },
+  })
   const heard: SubscriptionEvent[] = []
   for (const noted of [errors, traces]) noted.lives({ name: 'web', root: '/shop', kernel })
   const end = store.follow({

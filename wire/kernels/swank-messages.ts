@@ -82,15 +82,7 @@ const TOLD = {
 export type Told = z.infer<(typeof TOLD)[keyof typeof TOLD]>
 
 const FORMS: readonly (readonly [string, z.ZodType<Told>])[] = Object.entries(TOLD)
-const anything = z.union([
-  TOLD.started,
-  TOLD.event,
-  TOLD.exits,
-  TOLD.ask,
-  TOLD.suspended,
-  TOLD.news,
-  TOLD.ended,
-])
+const anything = z.union([TOLD.started, TOLD.event, TOLD.exits, TOLD.ask, TOLD.suspended, TOLD.ended])
 
 /** The form that such a message has to have. To try one after the other would cost ten times as much. */
 export function formOf(message: unknown): z.ZodType<Told> {

@@ -105,6 +105,8 @@ export class ReconnectingKernel implements Kernel {
     })
     kernel.watchSuspensions(news => this.#suspensions.tell(news))
     kernel.watchNews('traces', () => this.#traced.tell())
+    // Those of the connection before have ended.
+    this.#traced.tell()
     void kernel.ended.then(end => {
       if (end.reason === 'lost' && !this.#over.signal.aborted) void this.#join(end.message)
       else this.lose(end)
@@ -143,8 +145,6 @@ export class ReconnectingKernel implements Kernel {
     this.#follow(kernel)
     this.#options.away?.(null)
     this.#health.tell(kernel.health)
-    // Tracepoints have ended with the connection.
-    this.#traced.tell()
   }
 
   #leave(why: string): void {

@@ -113,37 +113,31 @@ export async function* changesOf(
   let hasNews = true
   let isOver = false
   let wake = () => {}
-  const left = new AbortController()
   const take = () => {
     hasNews = true
     wake()
   }
   const following = client.subscribe({
     topics,
-    signal: AbortSignal.any([signal, left.signal]),
+    signal,
     heard: event => isNews(event) && take(),
   })
-  const over = () => {
+  void following.finally(() => {
     isOver = true
     wake()
+  })
+  while (!isOver) {
+    if (hasNews) {
+      hasNews = false
+      yield
+    } else
+      await new Promise<void>(resolve => {
+        wake = resolve
+        const ms = waitMs?.()
+        if (ms !== undefined) setTimeout(take, ms)
+      })
   }
-  void following.then(over, over)
-  try {
-    while (!isOver) {
-      if (hasNews) {
-        hasNews = false
-        yield
-      } else
-        await new Promise<void>(resolve => {
-          wake = resolve
-          const ms = waitMs?.()
-          if (ms !== undefined) setTimeout(take, ms)
-        })
-    }
-    await following
-  } finally {
-    left.abort()
-  }
+  await following
 }
 
 function asked(

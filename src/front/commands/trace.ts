@@ -99,13 +99,13 @@ class Follower {
   async follow(left: AbortSignal): Promise<ExitCode> {
     const { client, tracepoint, input } = this.#followed
     input.printer.err(`${tracepoint}: calls are printed as they end. Ctrl-C takes it out of the program.\n`)
-    const following = {
-      topics: ['traces' as const],
+    const changes = changesOf(client, {
+      topics: ['traces'],
       signal: left,
-      isNews: (event: SubscriptionEvent) => this.#isNews(event),
+      isNews: event => this.#isNews(event),
       waitMs: () => (this.#isTold ? undefined : AGAIN_MS),
-    }
-    for await (const _ of changesOf(client, following)) {
+    })
+    for await (const _ of changes) {
       if (left.aborted) break
       const now = await this.#print({ last: false })
       if ('ok' in now || now.state !== 'on') return this.#end(now)
