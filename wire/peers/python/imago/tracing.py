@@ -309,7 +309,8 @@ class Tracing:
 
     def _news(self):
         """A call was taken down to its end, or a tracepoint has ended: the daemon is told soon, once for all until then."""
-        if not self._is_due:
+        # In a forked child there is no link, and the lock of the clock may be held by a thread that does not exist there.
+        if not self._is_due and self._session.link is not None:
             self._is_due = True
             self._clock.after(max(0, self._told_at + AGAIN - time.monotonic()), self._tell)
 
