@@ -3,9 +3,12 @@ import type { Kernel, Of } from '../../wire/kernel.ts'
 import type { Approvals } from '../approvals/queue.ts'
 import type { Calls } from '../calls/contract.ts'
 import type { HeldQuestions } from '../calls/held.ts'
+import { realOf } from '../files/roots.ts'
+import type { AnnouncedRow } from '../kernels/announced-row.ts'
 import type { Kernels } from '../kernels/kernels.ts'
 import type { NewLife } from '../kernels/rows.ts'
 import type { Leases } from '../suspensions/leases.ts'
+import type { FolderRows } from './folder-rows.ts'
 import type { Topic } from './operations/operation.ts'
 import type { TOPIC_ROWS } from './operations/subscription.ts'
 import type { Seats } from './seat/seats.ts'
@@ -19,6 +22,8 @@ interface TopicParts {
   readonly leases: Pick<Leases, 'told' | 'topicRow'>
   readonly seats: Pick<Seats, 'rows' | 'wanted'>
   readonly errors: NotedErrors
+  readonly programs: Pick<FolderRows, 'rows'>
+  readonly runs: Pick<FolderRows, 'rows'>
   readonly traces: Pick<ReturnType<typeof notedTraces>, 'rows'>
 }
 
@@ -34,6 +39,8 @@ export function topicSources(parts: TopicParts): Readonly<Record<Topic, () => re
         kernel: row.name,
         value: row,
       })),
+    programs: () => parts.programs.rows,
+    runs: () => parts.runs.rows,
     output: () =>
       kernels.output().map(({ key, root, ...row }) => ({ key, root, kernel: row.kernel, value: row })),
     approvals: () => [
@@ -90,6 +97,16 @@ export function topicSources(parts: TopicParts): Readonly<Record<Topic, () => re
         })),
   }
 }
+
+/** Rows of programs that can be attached to. */
+export const programRows = (programs: readonly AnnouncedRow[]): readonly TopicRow[] =>
+  programs.map(value => ({
+    key: `${value.pid} ${value.announced_at}`,
+    root: realOf(value.cwd),
+    isFolder: true,
+    kernel: null,
+    value,
+  }))
 
 /** A viewer who has no part in any suspension. */
 const NOBODY = { id: '', who: '', kind: 'cli', profile: 'full', seat: () => undefined } as const

@@ -15,6 +15,7 @@ export type Who = (typeof WHO)[number]
 /** What a client can subscribe to. */
 export const TOPICS = [
   'kernels',
+  'programs',
   'approvals',
   'suspensions',
   'errors',
@@ -22,6 +23,7 @@ export const TOPICS = [
   'seats',
   'calls',
   'output',
+  'runs',
 ] as const
 
 export type Topic = (typeof TOPICS)[number]

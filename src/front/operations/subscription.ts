@@ -1,14 +1,17 @@
 import { z } from 'zod'
 import { HELD_ROW, PLAN_END, WAITING_PLAN } from '../../approvals/rows.ts'
+import { ANNOUNCED_ROW } from '../../kernels/announced-row.ts'
 import { OUTPUT_ROW } from '../../kernels/background.ts'
 import { KERNEL_ROW } from '../../kernels/rows.ts'
 import { SUSPENSION_TOPIC_ROW } from '../../suspensions/rows.ts'
+import { RUN } from './history.ts'
 import { operation, TOPICS, type Topic } from './operation.ts'
 import { SEAT_ROW, SEAT_WANTED } from './seats.ts'
 
 /** The value of a row of each topic. */
 export const TOPIC_ROWS = {
   kernels: KERNEL_ROW.omit({ background: true }),
+  programs: ANNOUNCED_ROW,
   approvals: z.discriminatedUnion('state', [
     WAITING_PLAN.extend({ state: z.literal('waits') }),
     PLAN_END.extend({ state: z.literal('ended') }),
@@ -46,6 +49,7 @@ export const TOPIC_ROWS = {
     plan: z.string().nullable().describe('The plan that waits for a person.'),
   }),
   output: OUTPUT_ROW,
+  runs: RUN,
 } as const satisfies Readonly<Record<Topic, z.ZodType>>
 
 const rowOf = (topic: Topic) =>
