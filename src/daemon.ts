@@ -26,6 +26,7 @@ import { openAuthority } from './front/authority.ts'
 import { Buffers } from './front/buffers.ts'
 import { describeOperations } from './front/description.ts'
 import { openDispatch } from './front/dispatch.ts'
+import { FolderRows } from './front/folder-rows.ts'
 import { openHistory } from './front/history-methods.ts'
 import { listTools, openHandlers } from './front/methods.ts'
 import { tellPerson } from './front/notify.ts'
@@ -39,7 +40,7 @@ import { openHosts, openSeats } from './front/seat/seats.ts'
 import { openServer, SERVER_LIMITS, type ServerLimits } from './front/server.ts'
 import { Subscriptions } from './front/subscriptions.ts'
 import { openSuspensionMethods } from './front/suspension-methods.ts'
-import { NotedErrors, topicSources } from './front/topics.ts'
+import { NotedErrors, notedTraces, programRows, topicSources } from './front/topics.ts'
 import { claimInstance, type Instance } from './instance.ts'
 import { type Journal, openJournal } from './journal/journal.ts'
 import { keepSecret } from './journal/redaction.ts'
@@ -102,14 +103,27 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
   const journal = openJournal({ stateDir: paths.stateDir, version: VERSION })
   let subscriptions: Subscriptions | undefined
   const touch = (...topics: readonly Topic[]) => {
+    // One that was attached, or let go of.
+    if (topics.includes('kernels')) followed.programs.look()
     for (const topic of topics) subscriptions?.touch(topic)
   }
   const leases = new Leases(journal, { goneMs, changed: () => touch('suspensions', 'kernels') })
   void journal.lost.then(lost => leases.lost(lost))
-  const errors = new NotedErrors({
-    isFollowed: () => subscriptions?.isFollowed('errors') === true,
-    changed: () => touch('errors'),
+  const storeOf = (topic: Topic) => ({
+    isFollowed: () => subscriptions?.isFollowed(topic) === true,
+    changed: () => touch(topic),
   })
+  const errors = new NotedErrors(storeOf('errors'))
+  const traces = notedTraces(() => touch('traces'))
+  const history = openHistory({ stateDir: paths.stateDir, cancel: run => runProcesses.cancel(run) })
+  const followed = {
+    programs: new FolderRows({
+      ...storeOf('programs'),
+      folder: join(paths.runtimeDir, 'programs'),
+      read: async () => programRows(await kernels.listening()),
+    }),
+    runs: new FolderRows({ ...storeOf('runs'), folder: join(paths.stateDir, 'runs'), read: history.allRuns }),
+  }
   const ruling: KernelsParts['ruling'] = {
     withholds: kernel => policy.withholds(kernel),
     startsOf: root => policy.startsOf(root),
@@ -117,6 +131,7 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
   const begins = (life: NewLife) => {
     leases.lives(life)
     errors.lives(life)
+    traces.lives(life)
     life.kernel.watchHealth(() => touch('kernels'))
     setImmediate(() => held.lives())
   }
@@ -214,9 +229,10 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
   const authority = openAuthority({ kernels, policy: desk, seats })
   const follows = new Subscriptions({
     instance: instance.nonce,
-    sources: topicSources({ kernels, approvals, held, calls, leases, seats, errors }),
+    sources: topicSources({ kernels, approvals, held, calls, leases, seats, errors, traces, ...followed }),
     followed(topic) {
       if (topic === 'errors') errors.askAll()
+      if (topic === 'programs' || topic === 'runs') followed[topic].look()
     },
   })
   subscriptions = follows
@@ -231,7 +247,7 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
       authority,
       seats: seats.methods,
       policy: desk,
-      history: openHistory({ stateDir: paths.stateDir, cancel: runProcesses.cancel }),
+      history: history.methods,
       suspensions: openSuspensionMethods(new SuspensionDesk(leases), authority),
       describe: name => describeOperations(registry, name),
       show: (tool, envelope) => showEnvelope(envelope, registry.find(tool)),

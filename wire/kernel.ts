@@ -117,10 +117,11 @@ export interface Kernel extends AsyncDisposable {
   watchSuspensions(listener: (news: SuspensionNews) => void): () => void
 
   /**
-   * Tells that the program has noted an error, at most a few times a second: the look `errors` has them, a quarter of a
-   * second later all of them. The answer takes it back; undefined where the image tells nobody.
+   * Tells that a look has news, at most some times a second. `errors`: the program has noted one, and a quarter of a second
+   * later the look has all of them. `traces`: a call was recorded to its end, or a tracepoint has ended. The answer takes
+   * it back; undefined where the image does not tell of that.
    */
-  watchErrors?(listener: () => void): (() => void) | undefined
+  watchNews?(of: NewsOf, listener: () => void): (() => void) | undefined
 
   /** Asks the image to stop one call, waits a little, and reports what was seen. Hits no other call. */
   interrupt(call: CallId): Promise<InterruptReport>
@@ -134,6 +135,9 @@ export interface Kernel extends AsyncDisposable {
   /** Lets go of the image. An owned one is asked to end; an attached one does not notice. */
   close(): Promise<void>
 }
+
+/** Looks of whose news an image may tell. */
+export type NewsOf = 'errors' | 'traces'
 
 export type Health = 'responsive' | 'unresponsive' | 'ended'
 

@@ -10,6 +10,7 @@ import { EVERYTHING, isWell, type Story, showStories } from './log/stories.ts'
 import type { HISTORY_OPERATIONS } from './operations/history.ts'
 import type { Methods } from './protocol.ts'
 import { textOf } from './run-text.ts'
+import type { TopicRow } from './subscriptions.ts'
 
 export type HistoryMethods = Pick<Handlers, keyof typeof HISTORY_OPERATIONS>
 
@@ -23,7 +24,7 @@ interface HistoryOptions {
 }
 
 /** What happened, read from the files that keep it. */
-export function openHistory({ stateDir, cancel }: HistoryOptions): HistoryMethods {
+export function openHistory({ stateDir, cancel }: HistoryOptions) {
   /** The ends of files that were read. A file grows as long as it is there. */
   const read = new Map<string, Ends & { readonly size: number }>()
 
@@ -54,7 +55,20 @@ export function openHistory({ stateDir, cancel }: HistoryOptions): HistoryMethod
     return now
   }
 
-  return {
+  /** Those of all projects, the newest first. */
+  async function allRuns() {
+    const runs: (TopicRow & { readonly value: Row })[] = []
+    for (const run of runNames(stateDir).slice(0, MOST)) {
+      const known = ends(run)
+      const value = known && rowOf(run, known, isAtWork(stateDir, run))
+      if (value) runs.push({ key: run, root: known.begun.root, kernel: null, value })
+      // Others are served between two files, which may be long.
+      await setImmediate()
+    }
+    return runs
+  }
+
+  const methods: HistoryMethods = {
     async journal({ count }, { served: { signal } }) {
       const stories: string[] = []
       const show = (story: Story) => {
@@ -66,14 +80,7 @@ export function openHistory({ stateDir, cancel }: HistoryOptions): HistoryMethod
       return { stories }
     },
     async runs(_, { session: { root } }) {
-      const runs: Row[] = []
-      for (const run of runNames(stateDir).slice(0, MOST)) {
-        const known = ends(run)
-        if (known?.begun.root === root) runs.push(rowOf(run, known, isAtWork(stateDir, run)))
-        // Others are served between two files, which may be long.
-        await setImmediate()
-      }
-      return { runs }
+      return { runs: (await allRuns()).flatMap(one => (one.root === root ? [one.value] : [])) }
     },
     run: ({ run }, { session: { root } }) => ({ text: named(run, root).entries.map(textOf).join('') }),
     cancel_run({ run }, { session: { root } }) {
@@ -81,6 +88,7 @@ export function openHistory({ stateDir, cancel }: HistoryOptions): HistoryMethod
       return {}
     },
   }
+  return { methods, allRuns }
 }
 
 const isNoLook = (story: Story): boolean =>

@@ -9,6 +9,7 @@ import { enveloped } from '../calls/answer.ts'
 import type { CallEvent, CallRequest, Calls } from '../calls/contract.ts'
 import type { HeldQuestions } from '../calls/held.ts'
 import type { PolicyDesk } from '../calls/policy-desk.ts'
+import { isOfProject } from '../files/roots.ts'
 import { KernelError } from '../kernels/kernel-error.ts'
 import type { Kernels } from '../kernels/kernels.ts'
 import type { KernelRow } from '../kernels/rows.ts'
@@ -110,12 +111,13 @@ export function openHandlers(parts: MethodParts): Handlers {
         viewer: context.caller,
         topics: [...new Set(topics)],
         since,
-        mayBeTold: ({ root, kernel, forSeats }) =>
+        mayBeTold: ({ root, isFolder, kernel, forSeats }) =>
           forSeats === true
             ? context.caller.seat?.() !== undefined
             : isAll ||
               root === null ||
               root === context.session.root ||
+              (isFolder === true && isOfProject(root, context.session.root)) ||
               (kernel !== null && authority.isLetIn('subscribe', kernel, context)),
         tell: event => served.event(event),
         whenRead: work => served.whenRead(work),

@@ -6,6 +6,8 @@ export interface TopicRow {
   readonly key: string
   /** The project that it is of; null where it is of none, and everybody may know it. */
   readonly root: string | null
+  /** `root` is no project, but a folder: the row is of each project that it belongs to. */
+  readonly isFolder?: true
   readonly kernel: string | null
   readonly value: unknown
   /** It is told to those alone who sit. */

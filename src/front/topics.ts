@@ -1,12 +1,16 @@
 import { summaryOf } from '../../tools/activity.ts'
-import type { Kernel } from '../../wire/kernel.ts'
+import type { Kernel, Of } from '../../wire/kernel.ts'
 import type { Approvals } from '../approvals/queue.ts'
 import type { Calls } from '../calls/contract.ts'
 import type { HeldQuestions } from '../calls/held.ts'
+import { realOf } from '../files/roots.ts'
+import type { AnnouncedRow } from '../kernels/announced-row.ts'
 import type { Kernels } from '../kernels/kernels.ts'
 import type { NewLife } from '../kernels/rows.ts'
 import type { Leases } from '../suspensions/leases.ts'
+import type { FolderRows } from './folder-rows.ts'
 import type { Topic } from './operations/operation.ts'
+import type { TOPIC_ROWS } from './operations/subscription.ts'
 import type { Seats } from './seat/seats.ts'
 import type { TopicRow } from './subscriptions.ts'
 
@@ -18,11 +22,15 @@ interface TopicParts {
   readonly leases: Pick<Leases, 'told' | 'topicRow'>
   readonly seats: Pick<Seats, 'rows' | 'wanted'>
   readonly errors: NotedErrors
+  readonly programs: Pick<FolderRows, 'rows'>
+  readonly runs: Pick<FolderRows, 'rows'>
+  readonly traces: Pick<ReturnType<typeof notedTraces>, 'rows'>
 }
 
 /** What each topic has now, from the part of the daemon that knows. `docs/operations.md` says what a row has. */
 export function topicSources(parts: TopicParts): Readonly<Record<Topic, () => readonly TopicRow[]>> {
-  const { kernels, approvals, held, calls, leases, seats, errors } = parts
+  const { kernels, approvals, held, calls, leases, seats, errors, traces } = parts
+  const isTold = ({ kernel }: TopicRow) => kernel === null || !kernels.withholds(kernel)
   return {
     kernels: () =>
       kernels.list().map(({ background: _, ...row }) => ({
@@ -31,6 +39,8 @@ export function topicSources(parts: TopicParts): Readonly<Record<Topic, () => re
         kernel: row.name,
         value: row,
       })),
+    programs: () => parts.programs.rows,
+    runs: () => parts.runs.rows,
     output: () =>
       kernels.output().map(({ key, root, ...row }) => ({ key, root, kernel: row.kernel, value: row })),
     approvals: () => [
@@ -66,7 +76,8 @@ export function topicSources(parts: TopicParts): Readonly<Record<Topic, () => re
           seenBy: viewer => leases.topicRow(one, viewer),
         }
       }),
-    errors: () => errors.rows().filter(({ kernel }) => kernel === null || !kernels.withholds(kernel)),
+    errors: () => errors.rows().filter(isTold),
+    traces: () => traces.rows().filter(isTold),
     seats: () =>
       [
         ...seats.rows().map(value => ({ key: value.seat, value })),
@@ -87,6 +98,16 @@ export function topicSources(parts: TopicParts): Readonly<Record<Topic, () => re
   }
 }
 
+/** Rows of programs that can be attached to. */
+export const programRows = (programs: readonly AnnouncedRow[]): readonly TopicRow[] =>
+  programs.map(value => ({
+    key: `${value.pid} ${value.announced_at}`,
+    root: realOf(value.cwd),
+    isFolder: true,
+    kernel: null,
+    value,
+  }))
+
 /** A viewer who has no part in any suspension. */
 const NOBODY = { id: '', who: '', kind: 'cli', profile: 'full', seat: () => undefined } as const
 
@@ -101,7 +122,7 @@ const MOST = 20
 
 /** The errors that programs have noted, as their images tell them: asked only while somebody follows. */
 export class NotedErrors {
-  readonly #lives = new Map<Kernel, { readonly life: NewLife; rows: readonly TopicRow[] }>()
+  readonly #lives = new Map<Kernel, { readonly life: NewLife; rows: readonly TopicRow[]; asks: number }>()
   /** Those whose images do not tell that an error was noted. */
   readonly #silent = new Set<Kernel>()
   #timer: NodeJS.Timeout | undefined
@@ -115,11 +136,13 @@ export class NotedErrors {
 
   lives(life: NewLife): void {
     const { kernel } = life
-    this.#lives.set(kernel, { life, rows: [] })
-    const tells = kernel.watchErrors?.(() => {
+    this.#lives.set(kernel, { life, rows: [], asks: 0 })
+    let later: NodeJS.Timeout | undefined
+    const tells = kernel.watchNews?.('errors', () => {
       void this.#ask(kernel)
       // An image tells of the first of many, and not of each.
-      setTimeout(() => void this.#ask(kernel), AGAIN_MS).unref()
+      clearTimeout(later)
+      later = setTimeout(() => void this.#ask(kernel), AGAIN_MS).unref()
     })
     if (tells === undefined) this.#silent.add(kernel)
     void this.#ask(kernel)
@@ -148,9 +171,14 @@ export class NotedErrors {
   async #ask(kernel: Kernel): Promise<void> {
     const known = this.#lives.get(kernel)
     if (known === undefined || !this.#isFollowed() || !kernel.identity.abilities.has('errors')) return
+    // However often it is asked meanwhile, another look comes after this one.
+    if (++known.asks > 1) return
     const looked = await kernel
       .look('errors', { count: MOST }, { deadlineMs: LOOK_MS })
       .catch(() => undefined)
+    const isBehind = known.asks > 1
+    known.asks = 0
+    if (isBehind) void this.#ask(kernel)
     if (looked?.type !== 'found') return
     const { name, root } = known.life
     known.rows = looked.value.errors.map(error => ({
@@ -160,5 +188,25 @@ export class NotedErrors {
       value: { kernel: name, ...summaryOf(error) },
     }))
     this.#changed()
+  }
+}
+
+/** A row for each kernel that tells of its tracepoints, which changes as it does. */
+export function notedTraces(changed: () => void) {
+  const rows = new Map<Kernel, TopicRow>()
+  return {
+    rows: () => [...rows.values()],
+    lives({ name, root, kernel }: NewLife): void {
+      let news = -1
+      const tell = () => {
+        const value: Of<typeof TOPIC_ROWS.traces> = { kernel: name, news: ++news }
+        rows.set(kernel, { key: name, root, kernel: name, value })
+        changed()
+      }
+      if (!kernel.identity.abilities.has('traces')) return
+      if (kernel.watchNews?.('traces', tell) === undefined) return
+      tell()
+      void kernel.ended.then(() => rows.delete(kernel) && changed())
+    },
   }
 }

@@ -463,16 +463,22 @@ export class Attachments {
   async announced(root: string): Promise<AnnouncedPrograms> {
     const family = this.#families.read()
     const silent = this.silentIn(root)
-    const heard = family.programs.filter(one => silent.every(({ pid }) => pid !== one.pid))
-    const there = await whoAnswer(heard, this.#options.programs)
-    const rows = this.#unattached(there).map(one => rowOf(one, { among: there, family }))
     const reason = `does not listen. ${HAVE_A_NOTEBOOK_LISTEN}`
     const closed = this.#closedNotebooksIn(root, family).map(pid => ({ file: `Process ${pid}`, reason }))
     const unheard = silent.map(({ pid, words, why, mend }) => ({
       file: `Process ${pid} (${words})`,
       reason: `does not listen: it ${why}. ${mend}`,
     }))
-    return { announced: rows, skipped: [...family.skipped, ...closed, ...unheard] }
+    return { announced: await this.listening(), skipped: [...family.skipped, ...closed, ...unheard] }
+  }
+
+  /** Programs of all projects that can be attached to and are not. */
+  async listening(): Promise<readonly AnnouncedRow[]> {
+    const family = this.#families.read()
+    const silent = this.#silent()
+    const heard = family.programs.filter(one => silent.every(({ pid }) => pid !== one.pid))
+    const there = await whoAnswer(heard, this.#options.programs)
+    return this.#unattached(there).map(one => rowOf(one, { among: there, family }))
   }
 
   /**

@@ -4,7 +4,7 @@ import type { InterruptReport } from '../../wire/kernel.ts'
 import { DEFAULT_LANGUAGE, languageAt, languageNamed, namesOf } from '../../wire/languages.ts'
 import type { Program, ProgramEnd } from '../../wire/programs.ts'
 import { isProject, kernelNameOf, realOf } from '../files/roots.ts'
-import type { AnnouncedPrograms } from './announced-row.ts'
+import type { AnnouncedPrograms, AnnouncedRow } from './announced-row.ts'
 import { type Attach, Attachments } from './attach.ts'
 import type { OutputRow } from './background.ts'
 import type { Found, FoundKernel, KernelsOptions } from './contract.ts'
@@ -526,6 +526,9 @@ class OpenKernels {
     const { announced, skipped } = await this.#attachments.announced(root)
     return { announced, skipped: [...skipped, ...waitingFiles(root, this.#startsOf(root).waiting)] }
   }
+
+  /** Programs of all projects that can be attached to and are not. */
+  readonly listening = (): Promise<readonly AnnouncedRow[]> => this.#attachments.listening()
 
   /** Ends all of them in order, and lets go of those that are attached. Nothing starts afterwards. */
   async close(): Promise<void> {

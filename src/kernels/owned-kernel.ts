@@ -444,7 +444,7 @@ export class KernelLife implements Kernel {
 
   readonly watchSuspensions: Kernel['watchSuspensions'] = listener => this.#kernel.watchSuspensions(listener)
 
-  readonly watchErrors = (listener: () => void) => this.#kernel.watchErrors?.(listener)
+  readonly watchNews: NonNullable<Kernel['watchNews']> = (...watched) => this.#kernel.watchNews?.(...watched)
 
   async evaluate(evaluation: Evaluation, watcher: Watcher): Promise<Evaluated> {
     const { call } = evaluation

@@ -111,34 +111,26 @@ function Rows({ page, groups }: ViewProps & { groups: readonly ListGroup[] }) {
   )
 }
 
-/** How often what is polled is asked for, in milliseconds. */
-const AGAIN_MS = 2_000
-
 interface AnsweredProps<Result> {
   ask(): Promise<Result>
   /** It is asked again where one of these has changed. What was there stays until the next answer comes. */
   readonly of: readonly unknown[]
-  /** It is asked again every now and then, too, for no row says that it has changed. */
-  readonly isPolled?: boolean
   children(result: Result): ComponentChildren
 }
 
 /** What comes of a question to the daemon. */
-export function Answered<Result>({ ask, of, isPolled = false, children }: AnsweredProps<Result>) {
-  const [turn, again] = useState(0)
+export function Answered<Result>({ ask, of, children }: AnsweredProps<Result>) {
   const [answer, set] = useState<{ result: Result } | { fault: Fault }>()
   useEffect(() => {
     let isMeant = true
-    const answered = ask().then(
+    ask().then(
       result => isMeant && set({ result }),
       (fault: Fault) => isMeant && fault.code !== 'lost' && set({ fault }),
     )
-    const timer = isPolled && setTimeout(() => answered.then(() => isMeant && again(turn + 1)), AGAIN_MS)
     return () => {
       isMeant = false
-      clearTimeout(timer || undefined)
     }
-  }, [...of, turn])
+  }, of)
   if (answer === undefined) return <p class="quiet">…</p>
   if ('result' in answer) return <>{children(answer.result)}</>
   const { message, next } = answer.fault

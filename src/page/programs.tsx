@@ -1,38 +1,36 @@
 import type { ThreadsShown } from '../../tools/activity.ts'
-import { duration } from '../../tools/text.ts'
-import type { Methods } from '../front/protocol.ts'
-import { inLine, marked } from './marks.ts'
+import type { TopicRows } from '../front/protocol.ts'
+import { inLine, marked, when } from './marks.ts'
 import { Acts, Answered, FrameList, Lists, type ViewProps } from './parts.tsx'
 
-type Row = Methods['kernels']['result']['kernels'][number]
+type Row = TopicRows['kernels'] & { readonly heard: number }
 
 /** The programs and their families, and what each thread does. A call joins one that only listens. */
-export const Programs = ({ page }: ViewProps) => (
-  <Answered isPolled ask={() => page.client.request('kernels', {})} of={[page.turn]}>
-    {({ kernels, announced }) => {
-      const listening = announced.map(({ name, attach, program, pid }) => {
-        const more = `${program}, process ${pid}`
-        const title = 'listens; open it to join it'
-        return { key: attach, kernel: attach, lead: name, title, more, row: undefined }
-      })
-      const joined = kernels.map(row => {
-        const more = `${row.implementation ?? row.language}, process ${row.pid ?? 'none'}${row.owned ? ', started by Imago' : ''}${row.attached?.helper ? ', a helper' : ''}`
-        // It may have been opened under another name, NAME-PID.
-        const key = page.opened?.endsWith(`-${row.pid}`) ? page.opened : row.name
-        return { key, kernel: row.name, lead: row.name, title: stateOf(row), more, row }
-      })
-      // A program and the processes that it started are called `web`, `web/2` and so on.
-      const rows = [...listening, ...joined]
-        .sort((one, other) => one.lead.localeCompare(other.lead, undefined, { numeric: true }))
-        .map(each => ({ ...each, detail: () => <OneProgram page={page} {...each} /> }))
-      const none = 'No program runs. Start yours with: imago run -- COMMAND'
-      return <Lists page={page} groups={[{ label: 'Programs of this project', none, rows }]} />
-    }}
-  </Answered>
-)
+export function Programs({ page }: ViewProps) {
+  const kernels = page.rows('kernels')
+  const isJoined = (pid: number) => kernels.some(row => row.pid === pid && row.state !== 'ended')
+  const others = page.rows('programs').filter(({ pid }) => !isJoined(pid))
+  const listening = others.map(({ name, attach, program, pid }) => {
+    const more = `${program}, process ${pid}`
+    const title = 'listens; open it to join it'
+    return { key: attach, kernel: attach, lead: name, title, more, row: undefined }
+  })
+  const joined = kernels.map(row => {
+    const more = `${row.implementation ?? row.language}, process ${row.pid ?? 'none'}${row.owned ? ', started by Imago' : ''}${row.attached?.helper ? ', a helper' : ''}`
+    // It may have been opened under another name, NAME-PID.
+    const key = page.opened?.endsWith(`-${row.pid}`) ? page.opened : row.name
+    return { key, kernel: row.name, lead: row.name, title: stateOf(row), more, row }
+  })
+  // A program and the processes that it started are called `web`, `web/2` and so on.
+  const rows = [...listening, ...joined]
+    .sort((one, other) => one.lead.localeCompare(other.lead, undefined, { numeric: true }))
+    .map(each => ({ ...each, detail: () => <OneProgram page={page} {...each} /> }))
+  const none = 'No program runs. Start yours with: imago run -- COMMAND'
+  return <Lists page={page} groups={[{ label: 'Programs of this project', none, rows }]} />
+}
 
-function stateOf({ state, running, suspended, message }: Row): string {
-  const runs = running === null ? '' : ` for ${duration(running.elapsed_ms)}`
+function stateOf({ state, running, suspended, message, heard }: Row): string {
+  const runs = running === null ? '' : ` since ${when(heard - running.elapsed_ms)}`
   const waits = suspended === 0 ? '' : `, ${suspended} suspended`
   return `${state}${runs}${waits}${message === null ? '' : `: ${message.split('\n')[0]}`}`
 }

@@ -1,25 +1,22 @@
-import type { Methods } from '../front/protocol.ts'
+import type { TopicRows } from '../front/protocol.ts'
 import { when } from './marks.ts'
 import { Acts, Answered, Code, Lists, type ViewProps } from './parts.tsx'
 
-type Run = Methods['runs']['result']['runs'][number]
+type Run = TopicRows['runs']
 
 /** The runs of the agent: what they did, and what they wait for. */
-export const Runs = ({ page }: ViewProps) => (
-  <Answered isPolled ask={() => page.client.request('runs', {})} of={[page.turn]}>
-    {({ runs }) => {
-      const rows = runs.map(run => ({
-        key: run.run,
-        lead: `${run.run} ${run.state}`,
-        title: run.waits_for === null ? run.text : `${run.text} — waits for ${run.waits_for}`,
-        more: when(run.at),
-        detail: () => <OneRun page={page} run={run} />,
-      }))
-      const none = 'There is no run. Begin one with: imago ask TEXT'
-      return <Lists page={page} groups={[{ label: 'Runs of the agent', none, rows }]} />
-    }}
-  </Answered>
-)
+export function Runs({ page }: ViewProps) {
+  const rows = page.rows('runs').map(run => ({
+    key: run.run,
+    lead: `${run.run} ${run.state}`,
+    title: run.waits_for === null ? run.text : `${run.text} — waits for ${run.waits_for}`,
+    more: when(run.at),
+    detail: () => <OneRun page={page} run={run} />,
+  }))
+  rows.sort((one, other) => other.key.localeCompare(one.key, undefined, { numeric: true }))
+  const none = 'There is no run. Begin one with: imago ask TEXT'
+  return <Lists page={page} groups={[{ label: 'Runs of the agent', none, rows }]} />
+}
 
 function OneRun({ page, run: { run, state, waits_for } }: ViewProps & { run: Run }) {
   const isOver = ['done', 'partial', 'cancelled'].includes(state)
@@ -33,7 +30,7 @@ function OneRun({ page, run: { run, state, waits_for } }: ViewProps & { run: Run
           !isOver && ['Cancel it', '', cancel],
         ]}
       />
-      <Answered isPolled ask={() => page.client.request('run', { run })} of={[page.turn]}>
+      <Answered ask={() => page.client.request('run', { run })} of={[page.turn]}>
         {({ text }) => <Code text={text} />}
       </Answered>
     </>

@@ -25,7 +25,7 @@ export interface Question {
 
 export type View = 'Waits' | 'Errors' | 'Programs' | 'Expression' | 'Journal' | 'Runs'
 
-const TOPICS: readonly Topic[] = ['kernels', 'approvals', 'errors', 'calls', 'seats']
+const TOPICS: readonly Topic[] = ['kernels', 'programs', 'approvals', 'errors', 'calls', 'seats', 'runs']
 
 /** How long rows that change are drawn late, and what depends on them is asked for again, at most; in milliseconds. */
 const [DRAW_MS, AGAIN_MS] = [200, 1_000]

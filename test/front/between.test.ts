@@ -294,6 +294,28 @@ test('a rule that names the kernel lets programs list and interrupt it, and end 
   })
 })
 
+test('calls of a kernel whose rows a client is not told are followed where rules let it trace there', async () => {
+  const rules = ['trace_function', 'trace_calls'].map(
+    tool => `[[rule]]\ndecision = "allow"\ntool = "${tool}"\nkernel = "zebra"\n`,
+  )
+  await inRig({ policy: rules.join('') }, async rig => {
+    const folder = join(rig.folder, 'other')
+    mkdirSync(folder)
+    await rig.serve()
+    const cwd = { cwd: folder }
+    assert.is((await rig.imago(['start', 'python', '--name', 'zebra'], cwd)).code, 0)
+    await rig.imago(['eval', 'def trot(n): return n', '--kernel', 'zebra'], cwd)
+    assert.not.match((await rig.imago(['kernels'])).stdout, 'zebra')
+    const followed = rig.begin(['trace', 'trot', 'limit=2', '--follow', '--kernel', 'zebra'])
+    await until(() => followed.so.stderr.includes('Ctrl-C'), 'the tracepoint')
+    for (const n of [1, 2]) {
+      await rig.imago(['eval', `trot(${n})`, '--kernel', 'zebra'], cwd)
+      await followed.says(new RegExp(`^#${n} __main__\\.trot\\(n=${n}\\) → ${n}`, 'm'))
+    }
+    assert.is((await followed.ended).code, 0)
+  })
+})
+
 async function inRig(options: Parameters<typeof openRig>[0], body: (rig: Rig) => Promise<void>) {
   const rig = openRig(options)
   try {

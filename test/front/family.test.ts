@@ -269,6 +269,43 @@ test('imago trace --follow of a group prints the calls of each member, by its na
   assert.equal([(await plain.ended).code, (await json.ended).code], [0, 0])
 })
 
+test('imago trace --follow of a group looks at nothing while nothing calls, and at one member where that alone is called', async () => {
+  write('bell.py', [
+    'import os, time',
+    'def ring(n):',
+    '    return n',
+    'os.fork()',
+    'n = 0',
+    'while True:',
+    '    if any(os.path.exists("%s-%d" % (name, n)) for name in ("all", os.getpid())):',
+    '        ring(n)',
+    '        n += 1',
+    '    time.sleep(.01)',
+  ])
+  python('bell.py')
+  const pids = (await listening(2)).map(({ pid }) => pid)
+  const followed = rig.begin(['trace', 'ring', '--follow', '--kernel', 'project/*'])
+  await until(() => followed.so.stderr.split('Ctrl-C').length === 3, 'both tracepoints')
+  write('all-0', [])
+  for (const name of ['project', 'project/2'])
+    await followed.says(new RegExp(`^${name}:\\n#1 __main__\\.ring\\(n=0\\)`, 'm'))
+  const looks = async () => {
+    const { stdout } = await rig.imago(['log', '--json', '--tool', 'trace_calls', '--count', 'all'])
+    return stdout.split('\n').flatMap(line => /"type":"looked".*"kernel":"([^"]+)"/.exec(line)?.[1] ?? [])
+  }
+  const waits = { expr: '__import__("time").sleep(1.5)', kernel: 'project' }
+  await asked('eval_expr', waits)
+  const before = await looks()
+  await asked('eval_expr', waits)
+  assert.equal(await looks(), before)
+  for (const n of [1, 2, 3]) {
+    write(`${pids[1]}-${n}`, [])
+    await followed.says(new RegExp(`:\\n#${n + 1} __main__\\.ring\\(n=${n}\\)`))
+  }
+  // The journal has a look once that is only repeated.
+  assert.ok((await looks()).length <= before.length + 1, 'looks at a member that was not called')
+})
+
 const CHILDREN = isLong ? 200 : 70
 test(`${CHILDREN} children that are forked at once are each announced, and the program answers meanwhile`, async () => {
   write('storm.py', [

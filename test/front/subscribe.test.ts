@@ -54,6 +54,19 @@ function followed(topics: readonly Topic[], of: DaemonClient = client) {
   return { rows, heard, rev: () => rev }
 }
 
+/** Keeps a run of the agent, as its process would, that waits for a person. */
+function keepRun(run: string, root: string, at: number) {
+  const begun = { run, id: run, root, text: 'mend it', guidance: '', model: 'm', profile: 'full' }
+  const entries = [
+    { type: 'begun', at, ...begun },
+    { type: 'waits', at, for: 'Edit a.txt' },
+  ]
+  const folder = join(rig.paths.stateDir, 'runs')
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const text = entries.map(entry => `${JSON.stringify(entry)}\n`).join('')
+  writeFileSync(join(folder, `${run}.jsonl`), text, { mode: 0o600 })
+}
+
 const stateOf = (row: unknown) => (row as { state?: string } | undefined)?.state
 const inImage = (expr: string) => client.call({ tool: 'eval_expr', args: { expr, kernel: 'image' } })
 
@@ -106,7 +119,17 @@ test('a client in another project hears of no row, whatever it follows', async (
   const other = join(rig.folder, 'other')
   mkdirSync(other)
   const stranger = await rig.connect({ root: other })
-  const all: Topic[] = ['kernels', 'approvals', 'suspensions', 'errors', 'calls', 'output']
+  const all: Topic[] = [
+    'kernels',
+    'programs',
+    'approvals',
+    'suspensions',
+    'errors',
+    'traces',
+    'calls',
+    'output',
+    'runs',
+  ]
   const theirs = followed(all, stranger)
   const ours = followed(['kernels', 'suspensions'])
   await until(() => theirs.rev() !== '', 'the first event')
@@ -117,6 +140,46 @@ test('a client in another project hears of no row, whatever it follows', async (
   await until(() => theirs.rows.has('own'), 'the kernel of the other project')
   assert.equal([...new Set(theirs.heard.map(({ key }) => key))], ['own'])
   await stranger.close()
+})
+
+test('a program is a row as it begins to listen, is none once it is joined, and again one after that until it is killed', async () => {
+  const nested = join(rig.project, 'nested')
+  const elsewhere = join(rig.folder, 'elsewhere')
+  for (const folder of [nested, elsewhere]) mkdirSync(folder)
+  const stranger = await rig.connect({ root: elsewhere })
+  const [ours, theirs] = [followed(['programs']), followed(['programs'], stranger)]
+  const runtimeDir = rig.paths.runtimeDir
+  const till = await startProgram({ folder: nested, runtimeDir, name: 'till' })
+  const other = await startProgram({ folder: elsewhere, runtimeDir, name: 'other' })
+  const namesIn = ({ rows }: typeof ours) => [...rows.values()].map(row => (row as { name: string }).name)
+  const isTold = (is: boolean, why: string) => until(() => namesIn(ours).includes('till') === is, why)
+  await isTold(true, 'the program')
+  await until(() => namesIn(theirs).includes('other'), 'the program of the other project')
+  await client.request('attach', { target: 'till' })
+  await isTold(false, 'the program to be a kernel')
+  await client.request('detach', { name: 'till' })
+  await isTold(true, 'the program that was let go of')
+  till.signal('SIGKILL')
+  await isTold(false, 'its end')
+  assert.equal([...new Set(theirs.heard.map(({ value }) => (value as { name: string }).name))], ['other'])
+  other.signal('SIGKILL')
+  await Promise.all([till.ended, other.ended])
+  await stranger.close()
+})
+
+test('a run of the agent is a row as it is kept, and changes with its file', async () => {
+  const { rows } = followed(['runs'])
+  keepRun('run-8', '/elsewhere', 1)
+  keepRun('run-7', rig.project, 1)
+  await until(() => rows.has('run-7'), 'the run')
+  assert.match(
+    JSON.stringify(rows.get('run-7')),
+    '"state":"waits","text":"mend it","waits_for":"Edit a.txt","at":1',
+  )
+  const over = { type: 'over', at: 2, why: 'done', text: 'mended' }
+  writeFileSync(join(rig.paths.stateDir, 'runs', 'run-7.jsonl'), `${JSON.stringify(over)}\n`, { flag: 'a' })
+  await until(() => stateOf(rows.get('run-7')) === 'done', 'its end')
+  assert.equal([...rows.keys()], ['run-7'])
 })
 
 test('what was suspended in a kernel is told to nobody whose project has that name later', async () => {
@@ -161,6 +224,9 @@ test('each event that is sent is what describe says of its operation, and each t
   const evaluate = (expr: string, more = {}) =>
     client.call({ tool: 'eval_expr', args: { expr, ...more }, on: event => void on(event) })
   await client.request('start', { language: 'python', name: 'told' })
+  const { runtimeDir } = rig.paths
+  const listens = await startProgram({ folder: rig.project, runtimeDir, name: 'listens' })
+  keepRun('run-9', rig.project, 1)
   await evaluate('import threading\nthreading.Timer(0.05, print, ["aside"]).start()', { kernel: 'told' })
   await evaluate('print("hi")\n1 / 0', { kernel: 'told', on_error: 'suspend' })
   await client.call({ tool: 'debug_restart', args: { leave: true, kernel: 'told' } })
@@ -189,7 +255,9 @@ test('each event that is sent is what describe says of its operation, and each t
     const read = OPERATIONS[method].event.safeParse(event)
     assert.ok(read.success, `${method}: ${read.error?.message} ${JSON.stringify(event)}`)
   }
-  for (const topic of TOPICS) assert.ok(isTold(`"topic":"${topic}"`), topic)
+  for (const topic of TOPICS) await until(() => isTold(`"topic":"${topic}"`), topic)
+  listens.signal('SIGKILL')
+  await listens.ended
   for (const type of ['dispatched', 'output', 'asked', 'seated']) assert.ok(isTold(`"type":"${type}"`), type)
 })
 

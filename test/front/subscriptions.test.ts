@@ -1,4 +1,6 @@
 import { type SubscriptionEvent, Subscriptions, type TopicRow } from '../../src/front/subscriptions.ts'
+import { NotedErrors, notedTraces } from '../../src/front/topics.ts'
+import type { Kernel, NewsOf } from '../../wire/kernel.ts'
 import { assert, suite } from '../support/harness.ts'
 
 /** The rows of topics, and who follows them. */
@@ -193,4 +195,53 @@ test('rows of another project are told to nobody, and one that goes over to it h
   store.touch('kernels')
   await turn()
   assert.not.match(JSON.stringify(heard), 'theirs')
+})
+
+test('a kernel that floods with notes is looked at once at a time, and followers hear one change in a turn', async () => {
+  const tell = new Map<NewsOf, () => void>()
+  let [looks, most, changes] = [0, 0, 0]
+  let answer = () => {}
+  const kernel = {
+    identity: { abilities: new Set(['errors', 'traces']) },
+    ended: new Promise(() => {}),
+    watchNews(of: NewsOf, listener: () => void) {
+      tell.set(of, listener)
+      return () => {}
+    },
+    async look() {
+      most = Math.max(most, ++looks)
+      await new Promise<void>(resolve => {
+        answer = resolve
+      })
+      looks--
+      return { type: 'found', value: { errors: [] } }
+    },
+  } as unknown as Kernel
+  const errors = new NotedErrors({ isFollowed: () => true, changed: () => void changes++ })
+  const traces = notedTraces(() => store.touch('traces'))
+  const store: Subscriptions = new Subscriptions({
+    instance: 'one',
+    sources: { traces: () => traces.rows() },
+  })
+  const heard: SubscriptionEvent[] = []
+  for (const noted of [errors, traces]) noted.lives({ name: 'web', root: '/shop', kernel })
+  const end = store.follow({
+    topics: ['traces'],
+    mayBeTold: () => true,
+    tell(event) {
+      heard.push(event)
+      return 'sent'
+    },
+  })
+  for (let n = 0; n < 100_000; n++) for (const told of tell.values()) told()
+  await turn()
+  assert.equal(rowsOf(heard), { web: { kernel: 'web', news: 100_000 } })
+  assert.is(heard.length, 2)
+  for (const expected of [1, 2]) {
+    answer()
+    await turn()
+    assert.is(changes, expected)
+  }
+  assert.equal([looks, most], [0, 1])
+  end()
 })

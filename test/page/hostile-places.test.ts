@@ -126,7 +126,26 @@ const ROWS: Readonly<Record<string, readonly object[]>> = {
       line: 1,
     },
   ].map(row => ({ ...row, at: when, times: 2 })),
-  kernels: [{ name: hostile('program to choose') }],
+  kernels: [
+    {
+      name: hostile('program'),
+      language: 'python',
+      implementation: hostile('implementation'),
+      pid: 1,
+      state: 'ready',
+      running: null,
+      suspended: 0,
+      message: hostile('message of a program'),
+    },
+  ],
+  programs: [{ name: 'z', attach: 'z', program: hostile('program that listens'), pid: 2 }],
+  runs: [1, 2].map(number => ({
+    run: `run-${number}`,
+    state: 'waits',
+    text: hostile('text of a run'),
+    waits_for: hostile('what a run waits for'),
+    at: when,
+  })),
   seats: [
     {
       id: 'wanted',
@@ -237,35 +256,9 @@ const METHODS: Readonly<Record<string, (call: PlayedCall) => void>> = {
               },
             ],
     }),
-  kernels: ({ result }) =>
-    result({
-      kernels: [
-        {
-          name: hostile('program'),
-          language: 'python',
-          implementation: hostile('implementation'),
-          pid: 1,
-          state: 'ready',
-          running: null,
-          suspended: 0,
-          message: hostile('message of a program'),
-        },
-      ],
-      announced: [{ name: 'z', attach: 'z', program: hostile('program that listens'), pid: 2 }],
-    }),
   journal: ({ result }) => result({ stories: [`! 2026-01-02 10:00:00  ${hostile('story')}`] }),
-  runs: ({ result }) =>
-    result({
-      runs: [1, 2].map(number => ({
-        run: `run-${number}`,
-        state: 'waits',
-        text: hostile('text of a run'),
-        waits_for: hostile('what a run waits for'),
-        at: when,
-      })),
-    }),
   run: ({ params, result, fails }) =>
-    params.run === 'run-1' ? result({ text: hostile('what a run did') }) : fails(fault('a failure')),
+    params.run === 'run-2' ? result({ text: hostile('what a run did') }) : fails(fault('a failure')),
   cancel_run: ({ fails }) => fails(fault('news')),
   display: ({ params, result }) =>
     result({ media_type: 'text/html', bytes: 1, data: base64(DISPLAYS[String(params.path)] ?? '') }),

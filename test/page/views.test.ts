@@ -269,7 +269,7 @@ test('an approved edit says which program still runs the text from before', asyn
 
 test('a run of the agent: what it did, what it waits for; it is cancelled there; those of other projects are not told', async () => {
   const folder = join(rig.paths.stateDir, 'runs')
-  mkdirSync(folder, { mode: 0o700 })
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
   const keep = (run: string, root: string) => {
     const begun = { run, id: run, root, text: `mend <b>${run}`, guidance: '', model: 'm', profile: 'full' }
     const entries = [
@@ -291,6 +291,32 @@ test('a run of the agent: what it did, what it waits for; it is cancelled there;
   )
   await shows(page, /run-1 cancelled/)
   await page.keyboard.press('q')
+})
+
+test('the page asks nothing of the daemon while nothing happens in its project', async () => {
+  const elsewhere = join(rig.folder, 'elsewhere')
+  mkdirSync(elsewhere)
+  const stranger = await rig.connect({ root: elsewhere })
+  await stranger.request('start', { language: 'python', name: 'elsewhere' })
+  const asked: string[] = []
+  page.once('websocket', socket => {
+    socket.on('framesent', ({ payload }) => {
+      if (/"method"/.test(String(payload))) asked.push(String(payload))
+    })
+  })
+  await page.reload()
+  for (const [key, view] of Object.entries({ 3: 'Programs', 6: 'Runs' })) {
+    await page.keyboard.press(key)
+    await page.getByRole('main', { name: view }).getByRole('listitem').first().waitFor()
+    const waits = { tool: 'eval_expr', args: { expr: '__import__("time").sleep(2.5)', kernel: 'elsewhere' } }
+    // What has come with the connection is asked for within the first.
+    await stranger.call(waits)
+    const before = asked.length
+    await stranger.call(waits)
+    assert.ok(before > 0)
+    assert.equal(asked.slice(before), [])
+  }
+  await stranger.close()
 })
 
 /** Opens all that is folded in what is shown. */

@@ -154,6 +154,20 @@ test('output outside of evaluations goes to the background, and notes that are n
   assert.equal(background, ['stderr late'])
 })
 
+test('each note of news is heard by those alone who watch for its kind', async () => {
+  const { kernel, peer } = await pair()
+  const heard: string[] = []
+  const forget = kernel.watchNews('traces', () => heard.push('traces'))
+  kernel.watchNews('errors', () => heard.push('errors'))
+  const note = (name: string) => peer.send({ type: 'note', name, params: {} })
+  for (const name of ['traces', 'tracings', 'errors', 'traces']) note(name)
+  await until(() => heard.length === 3)
+  forget()
+  for (const name of ['traces', 'errors']) note(name)
+  await until(() => heard.length === 4)
+  assert.equal(heard, ['traces', 'errors', 'traces', 'errors'])
+})
+
 test('news of a script are heard, and what is not understood of them changes nothing', async () => {
   const heard: unknown[] = []
   const { peer } = await pair({ scripted: news => heard.push(news) })
@@ -215,6 +229,17 @@ ofBreaks('an evaluation that the peer does not know after a break has an unknown
   await until(() => back.received.some(message => message.type === 'call' && message.method === 'evaluate'))
   back.answer(2, DONE)
   assert.equal(await next.result, DONE)
+})
+
+ofBreaks('a peer that comes back has news of tracepoints, which have ended with its link', async () => {
+  const { kernel, peer } = await pair({ rejoinMs: 5_000 })
+  let news = 0
+  kernel.watchNews('traces', () => news++)
+  peer.die()
+  await kernel.disconnected()
+  assert.is(news, 0)
+  await comeBack(kernel)
+  await until(() => news === 1)
 })
 
 ofBreaks('an abort during a break reaches the evaluation after it', async () => {

@@ -123,6 +123,36 @@ export function tracepointFacts({ title, snippets, open }: TracingOptions): void
     await untilUntouched()
   })
 
+  /** The states of a tracepoint as they are seen by somebody who looks when the kernel tells of news, and never else. */
+  function seenWhenTold(on: Tracepoint) {
+    const seen: (string | undefined)[] = []
+    const forget = kernel.watchNews?.('traces', async () => void seen.push(await stateOf(on)))
+    if (forget === undefined) throw new Error('the kernel does not tell of tracepoints')
+    return { seen, forget }
+  }
+
+  test('a thousand calls are told in few notes, and after the last of these there are all', async () => {
+    const on = await trace(area.name, 1000)
+    const { seen, forget } = seenWhenTold(on)
+    assert.is(await resultOf(snippets.crowd.source), snippets.crowd.value)
+    await until(() => seen.includes('full'), 'a note of the last call')
+    forget()
+    assert.ok(seen.length < 100, `${seen.length}`)
+  })
+
+  test('a note tells that a tracepoint has ended, by its time or by somebody else', async () => {
+    for (const [state, expires] of [
+      ['expired', 100],
+      ['removed', LONG_MS],
+    ] as const) {
+      const on = await trace(area.name, 10, expires)
+      const { seen, forget } = seenWhenTold(on)
+      if (state === 'removed') await found(kernel, 'untrace', { tracepoint: on.id })
+      await until(() => seen.includes(state), state)
+      forget()
+    }
+  })
+
   test('coming and going while the function is called never breaks a call', async () => {
     const running = evaluate(kernel, snippets.crowd.source).result
     let rounds = 0

@@ -22,7 +22,7 @@ import { LOOK_ANSWERS, type Look, type Looked, type LookName, type Looks } from 
 import { type SuspensionEnd, type SuspensionNews, suspensionEnded } from '../contract/suspensions.ts'
 import type { CallId } from '../contract/values.ts'
 import { WireError } from '../errors.ts'
-import type { Health, Kernel, KernelEnd, KernelIdentity } from '../kernel.ts'
+import type { Health, Kernel, KernelEnd, KernelIdentity, NewsOf } from '../kernel.ts'
 import { Refusal } from '../link/calls.ts'
 import type { Link } from '../link/link.ts'
 import { LightSignal } from '../signal.ts'
@@ -83,7 +83,7 @@ export interface FramedOptions {
 interface NoteListeners extends Pick<FramedOptions, 'background' | 'scripted'> {
   /** A suspension has ended. */
   suspensionEnded(end: SuspensionEnd): void
-  errorsNoted(): void
+  news(of: NewsOf): void
 }
 
 /** Characters that are kept of what a program failed with. */
@@ -102,7 +102,7 @@ function hearNote(options: NoteListeners, { name, params }: { name: string; para
   } else if (name === 'suspension') {
     const note = suspensionEnded.safeParse(params)
     if (note.success) options.suspensionEnded(note.data)
-  } else if (name === 'errors') options.errorsNoted()
+  } else if (name === 'errors' || name === 'traces') options.news(name)
 }
 
 /** How long an image may take to report on an interrupt, in ms, unless told otherwise. It tries for 5 s. */
@@ -124,11 +124,11 @@ const NUDGE_MS = 300
 export async function framedKernel(options: FramedOptions): Promise<FramedKernel> {
   const evaluations = new Evaluations(options.name)
   const suspensions = new Suspensions()
-  const errors = new Listeners<void>()
+  const news = new Listeners<NewsOf>()
   const listeners = {
     ...options,
     suspensionEnded: suspensions.end.bind(suspensions),
-    errorsNoted: () => errors.tell(),
+    news: (of: NewsOf) => news.tell(of),
   }
   const line = await Line.open({
     ...options,
@@ -137,8 +137,13 @@ export async function framedKernel(options: FramedOptions): Promise<FramedKernel
       throw new Refusal('unknown_method', `A kernel cannot ask for ${method}.`)
     },
     note: (name, params) => hearNote(listeners, { name, params }),
+    joined() {
+      options.joined?.()
+      // Tracepoints have ended with the link that was lost.
+      news.tell('traces')
+    },
   })
-  return new FramedKernel({ options, evaluations, suspensions, errors, line })
+  return new FramedKernel({ options, evaluations, suspensions, news, line })
 }
 
 export class FramedKernel implements Kernel {
@@ -150,14 +155,14 @@ export class FramedKernel implements Kernel {
   readonly #pulse: Pulse
   readonly #health = new Listeners<Health>()
   readonly #suspensions: Suspensions
-  readonly #errors: Listeners<void>
+  readonly #news: Listeners<NewsOf>
   #closing: Promise<void> | undefined
 
   constructor(parts: Parts) {
     this.#options = parts.options
     this.#evaluations = parts.evaluations
     this.#suspensions = parts.suspensions
-    this.#errors = parts.errors
+    this.#news = parts.news
     this.#line = parts.line
     this.identity = identityOf(parts.line.hello, {
       attached: parts.options.attached ?? parts.options.opener === 'daemon',
@@ -186,8 +191,8 @@ export class FramedKernel implements Kernel {
     return this.#suspensions.watch(listener)
   }
 
-  watchErrors(listener: () => void): () => void {
-    return this.#errors.add(listener)
+  watchNews(of: NewsOf, listener: () => void): () => void {
+    return this.#news.add(one => one === of && listener())
   }
 
   async evaluate(evaluation: Evaluation, watcher: Watcher): Promise<Evaluated> {
@@ -384,7 +389,7 @@ interface Parts {
   readonly options: FramedOptions
   readonly evaluations: Evaluations
   readonly suspensions: Suspensions
-  readonly errors: Listeners<void>
+  readonly news: Listeners<NewsOf>
   readonly line: Line
 }
 

@@ -19,6 +19,8 @@ interface HearingOptions {
   readonly connection: Pick<SwankConnection, 'rex' | 'send'>
   readonly turns: Turns
   readonly suspended: Suspended
+  /** There is more to see of tracepoints. */
+  traced(): void
   /** Output that belongs to no evaluation. */
   background?: ((stream: Stream, text: string) => void) | undefined
 }
@@ -63,6 +65,7 @@ export class Inbox {
     try {
       const heard = parseAnswer(formOf(message), message, `What ${name} said of an evaluation`)
       if (heard.type === 'ended') suspended.end(heard.ended)
+      else if (heard.type === 'news') this.#options.traced()
       else if (turn === undefined || turn.state !== 'running') this.#late(heard)
       else this.#ofTurn(turn, heard)
     } catch (error) {
@@ -73,7 +76,7 @@ export class Inbox {
     }
   }
 
-  #ofTurn(turn: Turn, heard: Exclude<Told, { type: 'ended' }>): void {
+  #ofTurn(turn: Turn, heard: Exclude<Told, { type: 'ended' | 'news' }>): void {
     switch (heard.type) {
       case 'started':
         turn.thread = heard.started.thread

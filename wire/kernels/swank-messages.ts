@@ -56,14 +56,14 @@ export function said(message: Sexp): Said {
   }
 }
 
-/** Of whom a message of ours is: all of them name their call. */
+/** Of whom a message of ours is: all but `news` name their call. */
 export const toldOf = z.object({ call: callId, suspended: z.unknown().optional() })
 
 /** That the code has begun to end its own process, and with which exit code, where that is known. */
 const exiting = z.object({ code: orNull(z.int()) })
 export type Exiting = z.infer<typeof exiting>
 
-/** What our own code in an image says while it evaluates, by the name of the one thing that a message has. */
+/** What our own code in an image says unasked, by the name of the one thing that a message has. */
 const TOLD = {
   started: z
     .object({ started: z.object({ thread: count }) })
@@ -76,6 +76,7 @@ const TOLD = {
   suspended: z
     .object({ suspended })
     .transform(it => ({ type: 'suspended' as const, suspended: it.suspended })),
+  news: z.object({ news: z.literal('traces') }).transform(() => ({ type: 'news' as const })),
   ended: z.object({ ended: suspensionEnded }).transform(({ ended }) => ({ type: 'ended' as const, ended })),
 }
 export type Told = z.infer<(typeof TOLD)[keyof typeof TOLD]>

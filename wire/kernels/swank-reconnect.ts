@@ -1,5 +1,5 @@
 import { messageOf, WireError } from '../errors.ts'
-import type { Health, Kernel, KernelEnd, KernelIdentity, SuspensionNews } from '../kernel.ts'
+import type { Health, Kernel, KernelEnd, KernelIdentity, NewsOf, SuspensionNews } from '../kernel.ts'
 import { ATTACH, type AttachLimits, LASTING, otherImage, pause, waits } from './attach.ts'
 import { Listeners } from './listeners.ts'
 import type { SwankKernel } from './swank.ts'
@@ -35,6 +35,7 @@ export class ReconnectingKernel implements Kernel {
   readonly #options: ReconnectOptions
   readonly #health = new Listeners<Health>()
   readonly #suspensions = new Listeners<SuspensionNews>()
+  readonly #traced = new Listeners<void>()
   readonly #over = new AbortController()
   #present: SwankKernel
   /** Why it cannot be spoken to at this moment. */
@@ -63,6 +64,10 @@ export class ReconnectingKernel implements Kernel {
 
   watchSuspensions(listener: (news: SuspensionNews) => void): () => void {
     return this.#suspensions.add(listener)
+  }
+
+  watchNews(of: NewsOf, listener: () => void): (() => void) | undefined {
+    return of === 'traces' ? this.#traced.add(listener) : undefined
   }
 
   readonly evaluate: Kernel['evaluate'] = async (...asked) => this.#there().evaluate(...asked)
@@ -99,6 +104,9 @@ export class ReconnectingKernel implements Kernel {
       if (health !== 'ended') this.#health.tell(health)
     })
     kernel.watchSuspensions(news => this.#suspensions.tell(news))
+    kernel.watchNews('traces', () => this.#traced.tell())
+    // Those of the connection before have ended.
+    this.#traced.tell()
     void kernel.ended.then(end => {
       if (end.reason === 'lost' && !this.#over.signal.aborted) void this.#join(end.message)
       else this.lose(end)

@@ -17,6 +17,7 @@ import type {
   Looked,
   LookName,
   Looks,
+  NewsOf,
   Stream,
   SuspensionNews,
   Watcher,
@@ -95,6 +96,7 @@ export class SwankKernel implements Kernel {
   /** Whether the image hears anything while code runs. */
   readonly #hears: boolean
   readonly #health = new Listeners<Health>()
+  readonly #traced = new Listeners<void>()
   #end: KernelEnd | undefined
   #expected: KernelEnd | undefined
   #settleEnded: (end: KernelEnd) => void = () => {}
@@ -119,7 +121,8 @@ export class SwankKernel implements Kernel {
     const suspends = this.identity.abilities.has('suspend')
     this.#suspended = new Suspended({ name, line: this.#line, suspends })
     const [turns, suspended] = [this.#turns, this.#suspended]
-    const inbox = new Inbox({ name, connection, turns, suspended, background })
+    const traced = () => this.#traced.tell()
+    const inbox = new Inbox({ name, connection, turns, suspended, background, traced })
     this.#ladder = new Ladder({
       name,
       hears: this.#hears,
@@ -149,6 +152,10 @@ export class SwankKernel implements Kernel {
 
   watchSuspensions(listener: (news: SuspensionNews) => void): () => void {
     return this.#suspended.watch(listener)
+  }
+
+  watchNews(of: NewsOf, listener: () => void): (() => void) | undefined {
+    return of === 'traces' ? this.#traced.add(listener) : undefined
   }
 
   async evaluate(evaluation: Evaluation, watcher: Watcher): Promise<Evaluated> {

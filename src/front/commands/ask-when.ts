@@ -99,7 +99,7 @@ async function untilLost(
   const lost = new AbortController()
   void client.closed.then(() => lost.abort())
   joinsPrograms(client, { wanted, left: AbortSignal.any([left, lost.signal]) })
-  for await (const _ of changesOf(client, ['errors', 'kernels'], left)) {
+  for await (const _ of changesOf(client, { topics: ['errors', 'kernels'], signal: left })) {
     const { seen } = known
     const found = await errorsNow(client, wanted)
     const news = seen === undefined ? [] : found.filter(one => !seen?.has(keyOf(one)))

@@ -20,6 +20,7 @@ import type { CommandInput } from '../command.ts'
 import { clock } from '../log/lines.ts'
 import type { Topic } from '../operations/operation.ts'
 import { print, printFailed, untilLeft } from '../print.ts'
+import type { SubscriptionEvent } from '../subscriptions.ts'
 
 const SHOWS_ONE = 'imago errors N shows one with its values'
 
@@ -83,7 +84,7 @@ async function follow(input: CommandInput, client: DaemonClient): Promise<ExitCo
   const { json = false } = input.options
   const ended = untilLeft()
   let shown = new Set<string>()
-  for await (const _ of changesOf(client, ['errors', 'kernels'], ended)) {
+  for await (const _ of changesOf(client, { topics: ['errors', 'kernels'], signal: ended })) {
     const envelope = await asked(client, input, { signal: ended })
     if (ended.aborted) break
     if (!envelope.ok) return printFailed(input, envelope.error)
@@ -95,22 +96,31 @@ async function follow(input: CommandInput, client: DaemonClient): Promise<ExitCo
   return EXIT.done
 }
 
+interface Following {
+  readonly topics: Topic[]
+  readonly signal: AbortSignal
+  /** Whether an event is of interest. Left out: each is. */
+  isNews?(event: SubscriptionEvent): boolean
+  /** How long it waits for the next event, in milliseconds. Left out, or undefined: as long as it takes. */
+  waitMs?(): number | undefined
+}
+
 /** Once at first, and again after changes of those topics, however many come while the last ones are dealt with. */
 export async function* changesOf(
   client: DaemonClient,
-  topics: Topic[],
-  signal: AbortSignal,
+  { topics, signal, isNews = () => true, waitMs }: Following,
 ): AsyncGenerator<void> {
   let hasNews = true
   let isOver = false
   let wake = () => {}
+  const take = () => {
+    hasNews = true
+    wake()
+  }
   const following = client.subscribe({
     topics,
     signal,
-    heard() {
-      hasNews = true
-      wake()
-    },
+    heard: event => isNews(event) && take(),
   })
   void following.finally(() => {
     isOver = true
@@ -123,6 +133,8 @@ export async function* changesOf(
     } else
       await new Promise<void>(resolve => {
         wake = resolve
+        const ms = waitMs?.()
+        if (ms !== undefined) setTimeout(take, ms)
       })
   }
   await following

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { isGroupAnswer } from '../../../tools/group.ts'
 import type { Told } from '../../../tools/languages.ts'
 import { type Envelope, isRunning } from '../../../tools/outcome.ts'
@@ -9,14 +8,17 @@ import { escapeJson } from '../../text/escape.ts'
 import { connectHere, type DaemonClient } from '../client.ts'
 import type { CommandInput, ToolCommand } from '../command.ts'
 import { exitOf, printEnvelope, printFailed, untilLeft } from '../print.ts'
+import type { SubscriptionEvent } from '../subscriptions.ts'
+import { changesIn } from '../topic-news.ts'
 import { argumentsOf, callAs } from './call.ts'
+import { changesOf } from './errors.ts'
 
 const TRACE: ToolCommand = { name: 'trace', tool: 'trace_function', first: 'name' }
 
 /** As much as one tracepoint takes down, unless less was asked for. */
 const ALL = { limit: 1_000, seconds: 86_400 }
 
-/** How often it is asked for new calls, in milliseconds. */
+/** How often a kernel is asked for new calls of which no row tells, in milliseconds. */
 const AGAIN_MS = 500
 
 /** Calls are asked for from the beginning of a page of so many. */
@@ -31,13 +33,16 @@ export async function trace(input: CommandInput): Promise<ExitCode> {
   const { args } = await argumentsOf(TRACE, input)
   const left = untilLeft(['SIGINT', 'SIGTERM'])
   await using client = await connectHere('imago trace')
+  let { kernel } = input.options
   const set = await client.call({
     tool: 'trace_function',
     args: { ...ALL, ...traceFunction.renamed(await args(client)) },
     signal: left,
+    on(event) {
+      if (event.type === 'dispatched') kernel = event.kernel ?? kernel
+    },
   })
   if (!set.ok || isRunning(set.result)) return await printInstead(set, { client, input })
-  const { kernel } = input.options
   if (!isGroupAnswer(set.result)) {
     const { id } = tracepointIn(set.result)
     return await new Follower({ client, input, kernel, tracepoint: id }).follow(left)
@@ -84,27 +89,43 @@ class Follower {
   /** Those that were printed, from the first on which was not. */
   readonly #printed = new Set<number>()
   #from = 1
+  /** Whether a row tells of its kernel. */
+  #isTold = true
 
   constructor(followed: Followed) {
     this.#followed = followed
   }
 
   async follow(left: AbortSignal): Promise<ExitCode> {
-    const { tracepoint, input } = this.#followed
-    const { printer } = input
-    printer.err(`${tracepoint}: calls are printed as they end. Ctrl-C takes it out of the program.\n`)
-    for (;;) {
-      // It is taken out first: what was taken down by then is whole.
-      const removed = left.aborted ? await this.#ask('untrace_function', {}) : undefined
-      if (removed?.ok === false) return printFailed(input, removed.error)
-      const news = await this.#print({ last: left.aborted })
-      if ('ok' in news) return printFailed(input, news.error)
-      if (news.state !== 'on') {
-        printer.err(`${tracepointLine(news)}\n`)
-        return EXIT.done
-      }
-      await sleep(AGAIN_MS, undefined, { signal: left }).catch(() => {})
+    const { client, tracepoint, input } = this.#followed
+    input.printer.err(`${tracepoint}: calls are printed as they end. Ctrl-C takes it out of the program.\n`)
+    const changes = changesOf(client, {
+      topics: ['traces'],
+      signal: left,
+      isNews: event => this.#isNews(event),
+      waitMs: () => (this.#isTold ? undefined : AGAIN_MS),
+    })
+    for await (const _ of changes) {
+      if (left.aborted) break
+      const now = await this.#print({ last: false })
+      if ('ok' in now || now.state !== 'on') return this.#end(now)
     }
+    // It is taken out first: what was taken down by then is whole.
+    const removed = await this.#ask('untrace_function', {})
+    return this.#end(removed.ok ? await this.#print({ last: true }) : removed)
+  }
+
+  #end(now: Tracepoint | Failed): ExitCode {
+    const { input } = this.#followed
+    if ('ok' in now) return printFailed(input, now.error)
+    input.printer.err(`${tracepointLine(now)}\n`)
+    return EXIT.done
+  }
+
+  #isNews(event: SubscriptionEvent): boolean {
+    const own = changesIn(event).filter(({ key }) => key === this.#followed.kernel)
+    if ('snapshot' in event || own.length > 0) this.#isTold = own.some(({ value }) => value !== null)
+    return own.length > 0 || !this.#isTold
   }
 
   /** Prints the calls that have ended since, and at the `last` time all. The tracepoint as it is now, or why it is not told. */

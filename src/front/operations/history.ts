@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { operation } from './operation.ts'
 
-const RUN = z.strictObject({
+/** A run of the agent. */
+export const RUN = z.strictObject({
   run: z.string(),
   state: z
     .enum(['works', 'waits', 'stopped', 'done', 'partial', 'cancelled', 'failed'])

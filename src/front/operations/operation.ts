@@ -13,7 +13,18 @@ export const WHO = ['anyone', 'project', 'person', 'seat', 'model'] as const
 export type Who = (typeof WHO)[number]
 
 /** What a client can subscribe to. */
-export const TOPICS = ['kernels', 'approvals', 'suspensions', 'errors', 'seats', 'calls', 'output'] as const
+export const TOPICS = [
+  'kernels',
+  'programs',
+  'approvals',
+  'suspensions',
+  'errors',
+  'traces',
+  'seats',
+  'calls',
+  'output',
+  'runs',
+] as const
 
 export type Topic = (typeof TOPICS)[number]
 

@@ -1,14 +1,17 @@
 import { z } from 'zod'
 import { HELD_ROW, PLAN_END, WAITING_PLAN } from '../../approvals/rows.ts'
+import { ANNOUNCED_ROW } from '../../kernels/announced-row.ts'
 import { OUTPUT_ROW } from '../../kernels/background.ts'
 import { KERNEL_ROW } from '../../kernels/rows.ts'
 import { SUSPENSION_TOPIC_ROW } from '../../suspensions/rows.ts'
+import { RUN } from './history.ts'
 import { operation, TOPICS, type Topic } from './operation.ts'
 import { SEAT_ROW, SEAT_WANTED } from './seats.ts'
 
 /** The value of a row of each topic. */
 export const TOPIC_ROWS = {
   kernels: KERNEL_ROW.omit({ background: true }),
+  programs: ANNOUNCED_ROW,
   approvals: z.discriminatedUnion('state', [
     WAITING_PLAN.extend({ state: z.literal('waits') }),
     PLAN_END.extend({ state: z.literal('ended') }),
@@ -27,6 +30,14 @@ export const TOPIC_ROWS = {
     file: z.string().nullable().describe('The innermost line of the program’s own.'),
     line: z.int().nullable(),
   }),
+  traces: z.strictObject({
+    kernel: z.string(),
+    news: z
+      .int()
+      .describe(
+        'How often it has told that calls were recorded or tracepoints have ended. `trace_calls` has them.',
+      ),
+  }),
   seats: z.union([SEAT_ROW, SEAT_WANTED, z.strictObject({ text: z.string().describe('News.') })]),
   calls: z.strictObject({
     job: z.string(),
@@ -38,6 +49,7 @@ export const TOPIC_ROWS = {
     plan: z.string().nullable().describe('The plan that waits for a person.'),
   }),
   output: OUTPUT_ROW,
+  runs: RUN,
 } as const satisfies Readonly<Record<Topic, z.ZodType>>
 
 const rowOf = (topic: Topic) =>

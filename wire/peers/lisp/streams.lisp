@@ -49,17 +49,20 @@ the image ends threads one after the other, and closes nothing."
   (and (sends-p connection)
        (thread-serves-p connection #'swank::mconn.reader-thread)))
 
+(defun send-over (connection tree)
+  "Sends TREE unasked. NIL where nobody can have it any more."
+  ;; Where nothing is read any more, Swank's own answer is still sent, and this goes before it.
+  (when (sends-p connection)
+    (let ((swank::*emacs-connection* connection)
+          ;; Its own wait for the client would never end where the connection does.
+          (swank::*send-counter* most-negative-fixnum))
+      (swank::send-to-emacs (list :channel-send 0 (json tree))))
+    t))
+
 (defun send-message (sink tree)
   "Sends TREE about the evaluation, or drops it where nobody can have it any more."
-  (let ((connection (sink-connection sink)))
-    ;; Where nothing is read any more, Swank's own answer is still sent, and this goes before it.
-    (if (sends-p connection)
-        (let ((swank::*emacs-connection* connection)
-              ;; Its own wait for the client would never end where the connection does.
-              (swank::*send-counter* most-negative-fixnum))
-          (swank::send-to-emacs
-           (list :channel-send 0 (json (list* :object "call" (sink-call sink) (rest tree))))))
-        (setf (sink-state sink) :closed))))
+  (unless (send-over (sink-connection sink) (list* :object "call" (sink-call sink) (rest tree)))
+    (setf (sink-state sink) :closed)))
 
 (defun wait-for-message (connection pattern &optional (goes-on (constantly t)))
   "The message from the client that is like PATTERN, or NIL once the connection has ended or the

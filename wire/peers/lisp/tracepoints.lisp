@@ -38,6 +38,9 @@
 
 (define-session-variable *taken-count* 0)
 
+(define-session-variable *traces-untold* nil
+  "Whether the client has not been told yet of calls that have ended, or of ends of tracepoints.")
+
 (define-session-variable *tracepoints-lock* (swank/backend:make-lock :name "tracepoints"))
 
 (defvar *taking-down* nil
@@ -170,7 +173,8 @@ where enough are known. Takes the lock."
 wants makes it `full', and its thread takes it out of the program. Takes the lock."
   (with-lock (*tracepoints-lock*)
     (setf (traced-outcome traced) outcome
-          (traced-elapsed traced) elapsed)
+          (traced-elapsed traced) elapsed
+          *traces-untold* t)
     (when (and (= (incf (tracepoint-ended tracepoint)) (tracepoint-wanted tracepoint))
                (eq (tracepoint-state tracepoint) 'on))
       (setf (tracepoint-state tracepoint) 'full)
@@ -376,7 +380,8 @@ look where it is none."
 program. Takes the lock."
   (with-lock (*tracepoints-lock*)
     (when (eq (tracepoint-state tracepoint) 'on)
-      (setf (tracepoint-state tracepoint) state)))
+      (setf (tracepoint-state tracepoint) state
+            *traces-untold* t)))
   (take-out-ended)
   (wake-tracer))
 
@@ -420,19 +425,27 @@ the lock, which whoever calls may hold."
         (setf *tracer* (begin-thread "imago: tracepoints"
                                      (lambda () (watch-tracepoints stream))))))))
 
+(defun tell-traces ()
+  "Tells the client that there is more to see of tracepoints, where it has not been told."
+  (when *traces-untold*
+    (setf *traces-untold* nil)
+    (send-over *connection* (object "news" "traces"))))
+
 (defun watch-tracepoints (stream)
   "Ends tracepoints in their time, and all of them once STREAM, that of the connection, is closed.
-Returns when none is in the program."
+Tells the client of what comes meanwhile. Returns when none is in the program."
   (loop
     (unless (open-stream-p stream) (end-all-tracepoints))
     (let ((next (end-late)))
       (take-out-ended)
+      (tell-traces)
       (with-lock (*tracepoints-lock*)
         (unless (some (lambda (tracepoint) (tracepoint-inside tracepoint)) *tracepoints*)
           (setf *tracer* nil)
           (return)))
       (native ("SB-THREAD" "WAIT-ON-SEMAPHORE")
-              *tracer-bell* :timeout (min 1/4 (/ (or next 250000) 1000000))))))
+              *tracer-bell* :timeout (min 1/4 (/ (or next 250000) 1000000)))))
+  (tell-traces))
 
 ;;; Trees
 

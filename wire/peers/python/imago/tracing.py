@@ -84,7 +84,7 @@ def _of_kind(function, stands_for):
 class Point:
     """One tracepoint. ``state`` is as the contract has it; while it is ``on``, calls are taken down."""
 
-    def __init__(self, name, target, hook, query, when_full):
+    def __init__(self, name, target, hook, query, when_full, news):
         self.id = name
         self.target = target
         self.hook = hook
@@ -99,6 +99,7 @@ class Point:
         self.link = None
         self._ended = 0
         self._when_full = when_full
+        self._news = news
         self._changing = native.Lock()
 
     # The lock is taken on threads of the program, which the recorder has marked as busy: what comes in between there,
@@ -125,6 +126,7 @@ class Point:
                 self.state = 'full'
         if full:
             self._when_full()
+        self._news()
 
     def leave(self, state):
         """Ends it, as ``expired`` or ``removed``, unless it has ended."""
@@ -174,6 +176,8 @@ LONGEST_MS = 24 * 3600 * 1000
 #: Calls on one page.
 PAGE = 100
 WHO_CHARS = 200
+#: Seconds between two notes to the daemon.
+AGAIN = 0.1
 
 
 class Tracing:
@@ -189,6 +193,8 @@ class Tracing:
         self._points = {}  # By id, oldest first.
         self._issued = 0
         self._lock = native.RLock()
+        self._told_at = 0.0
+        self._is_due = False
 
     def trace(self, image, query):
         """``Looked<Tracepoint>``: of one that is on from now on."""
@@ -259,7 +265,7 @@ class Tracing:
         self._issued += 1
         name = 't%d@%s' % (self._issued, self._handles.prefix)
         asked = {**query, 'who': cut(query['who'], WHO_CHARS)}
-        point = Point(name, target, hook, asked, lambda: self._clock.soon(lambda: self._end(point, 'full')))
+        point = Point(name, target, hook, asked, lambda: self._clock.soon(lambda: self._end(point, 'full')), self._news)
         point.link = self._session.link
         self._points[name] = point
         _traced.append(self)
@@ -299,6 +305,22 @@ class Tracing:
         point.leave(state)
         with self._lock:
             self._take_out(point)
+        self._news()
+
+    def _news(self):
+        """A call was taken down to its end, or a tracepoint has ended: the daemon is told soon, once for all until then."""
+        # In a forked child there is no link, and the lock of the clock may be held by a thread that does not exist there.
+        if not self._is_due and self._session.link is not None:
+            self._is_due = True
+            self._clock.after(max(0, self._told_at + AGAIN - time.monotonic()), self._tell)
+
+    def _tell(self):
+        # What comes from here on is told with the next note.
+        self._is_due = False
+        self._told_at = time.monotonic()
+        link = self._session.link
+        if link is not None and not link.note('traces', {}) and link.open:
+            self._news()
 
     def _take_out(self, point):
         """Takes one out of the program that has ended; a second time it does nothing."""

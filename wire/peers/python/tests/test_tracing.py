@@ -24,13 +24,32 @@ from tests.looking_support import FIRED, hook
 HAS_MONITORING = hasattr(sys, 'monitoring')
 
 
+class Line:
+    """A link to a daemon, which looks when it is told something."""
+
+    open = True
+    keeps_up = True
+
+    def __init__(self):
+        self.refused = 0
+        self.looks = lambda: None
+        self.seen = []
+
+    def note(self, _name, _params):
+        if self.keeps_up:
+            self.seen.append(self.looks())
+        else:
+            self.refused += 1
+        return self.keeps_up
+
+
 class Traced(unittest.TestCase):
     """A namespace with functions, and the tracepoints of a kernel that has nothing else."""
 
 
     def setUp(self):
         self.clock = Clock()
-        self.session = types.SimpleNamespace(link=object())
+        self.session = types.SimpleNamespace(link=Line())
         self.handles = Handles('abcd1234')
         self.tracing = Tracing(self.handles, self.clock, self.session)
         self.image = types.SimpleNamespace(namespace={'__name__': 'app'})
@@ -360,7 +379,7 @@ class Ends(Traced):
     def test_with_the_link_that_it_was_asked_for_on(self):
         link = self.session.link
         one = self.trace('area')
-        self.session.link = object()
+        self.session.link = Line()
         other = self.trace('area')
         self.tracing.lost(link)
         self.assertEqual(['removed', 'on'], [self.state(one), self.state(other)])
@@ -394,6 +413,35 @@ class Ends(Traced):
         self.assertEqual(0, os.waitpid(child, 0)[1])
         self.assertEqual(1, self.area(1))
 
+    @unittest.skipUnless(hasattr(os, 'fork'), 'there is no fork')
+    def test_in_a_child_that_is_forked_in_a_call_while_the_clock_is_busy(self):
+        held, free = threading.Event(), threading.Event()
+
+        def busy():
+            with self.clock._changing:
+                held.set()
+                free.wait(30)
+
+        def forks():
+            child = os.fork()
+            if child == 0:
+                # As whoever has the link does.
+                self.session.link = None
+                signal.alarm(20)
+            return child
+
+        self.define(forks=forks)
+        self.trace('forks')
+        thread = threading.Thread(target=busy)
+        thread.start()
+        held.wait(30)
+        threading.Timer(0.2, free.set).start()
+        child = forks()
+        if child == 0:
+            os._exit(0)
+        self.assertEqual(0, os.waitpid(child, 0)[1])
+        thread.join()
+
     def test_code_that_somebody_else_has_given_the_function_stays(self):
         one = self.trace('area')
 
@@ -424,6 +472,23 @@ class Ends(Traced):
         thread.join()
         self.assertEqual([5], got)
         self.assertIsOut()
+
+    def test_the_daemon_is_told_few_times_and_once_after_the_last_call(self):
+        one = self.trace('area', calls=1000)
+        self.session.link.looks = lambda: self.state(one)
+        for number in range(1000):
+            self.area(number)
+        until(lambda: 'full' in self.session.link.seen)
+        self.assertLess(len(self.session.link.seen), 100)
+
+    def test_the_daemon_is_told_once_it_keeps_up(self):
+        line = self.session.link
+        line.keeps_up = False
+        self.trace('area')
+        self.area(1)
+        until(lambda: line.refused > 1)
+        line.keeps_up = True
+        until(lambda: line.seen)
 
     def test_values_that_were_kept_for_handles_are_let_go_of(self):
         class Thing:
