@@ -1,23 +1,26 @@
 import { z } from 'zod'
+import type { Of } from '../wire/kernel.ts'
 import type { SeenFile, ToolContext } from './contract.ts'
 import { defineTool } from './define.ts'
-import { PART, type ReadFile, readPart, showFile } from './files.ts'
+import { fileRead, PART, readPart, showFile } from './files.ts'
 import { newlineOf, unspelled } from './newlines.ts'
 import { type Failed, type Outcome, ok } from './outcome.ts'
 import { LOOKS_AT_PATH, PATH } from './parameters.ts'
 import { isText, nothingThere, notText } from './rewrite.ts'
-import { type Found, faultOfText, foundLines, openMatcher, scan } from './search-files.ts'
+import { faultOfText, foundFile, foundLines, openMatcher, scan } from './search-files.ts'
 import { counted, oneLine } from './text.ts'
 
 /** Whose text it is. */
-interface Origin {
+const origin = z.object({
   /** The editor that has the file open, as it calls itself; null: none offers it, and this is the file. */
-  readonly editor: string | null
+  editor: z.string().nullable(),
   /** The text differs from the file. */
-  readonly unsaved: boolean
-}
+  unsaved: z.boolean(),
+})
+type Origin = Of<typeof origin>
 
-interface ReadBuffer extends ReadFile, Origin {}
+const bufferRead = z.object({ ...fileRead.shape, ...origin.shape })
+type ReadBuffer = Of<typeof bufferRead>
 
 export const readBuffer = defineTool({
   name: 'read_buffer',
@@ -26,6 +29,7 @@ export const readBuffer = defineTool({
     'editor has it open, the answer is the file, and says so. edit_file changes the file. Runs no code.',
   parameters: { path: PATH, ...PART },
   parameterAliases: { line: 'from' },
+  result: bufferRead,
   ...LOOKS_AT_PATH,
   examples: [{ args: { path: 'shop/orders.py' }, shows: 'what a person is typing' }],
 
@@ -39,7 +43,8 @@ export const readBuffer = defineTool({
   show: result => `${originWords(result as ReadBuffer)}\n${showFile(result as ReadBuffer)}`,
 })
 
-interface BufferMatches extends Found, Origin {}
+const bufferMatches = z.object({ ...foundFile.shape, ...origin.shape })
+type BufferMatches = Of<typeof bufferMatches>
 
 export const searchInBuffer = defineTool({
   name: 'search_in_buffer',
@@ -60,6 +65,7 @@ export const searchInBuffer = defineTool({
   parameterAliases: { query: 'text', pattern: 'text' },
   ...LOOKS_AT_PATH,
   categories: ['files', 'search'],
+  result: bufferMatches,
   examples: [{ args: { path: 'shop/orders.py', text: 'total' }, shows: 'the lines with a text' }],
 
   async handler(

@@ -4,11 +4,11 @@ import {
   type FrameQuery,
   LOOKS,
   type Of,
-  type StackFrame,
   type SuspendedFrame,
   type Suspension,
+  suspension,
 } from '../wire/kernel.ts'
-import type { Expiring, KernelContext, Ownership } from './contract.ts'
+import { expiring, type KernelContext, type Ownership, ownership } from './contract.ts'
 import { defineTool } from './define.ts'
 import { type Told, termsOf } from './languages.ts'
 import { lookUp, orElsewhere } from './look.ts'
@@ -17,34 +17,33 @@ import { framesProved } from './proof.ts'
 import {
   backtrace,
   conditionLine,
-  type NumberedRestart,
   numbered,
+  numberedRestart,
   restartChoices,
   suspensionLine,
 } from './suspension-text.ts'
 import { aSuspension, FRAME, type Meant, ownerWords, SUSPENSION, suspensionMeant } from './suspensions.ts'
 import { counted, cutNote, dataTokens, fitting, indent, oneLine, setIn } from './text.ts'
 
-/** What `debug_state` answers with. */
-export interface DebugState extends Told {
-  readonly suspension: Expiring
-  readonly holder: Ownership
-  /** The number is that under which one is taken. */
-  readonly restarts: readonly NumberedRestart[]
-  /** Frame 0 is where the error happened. */
-  readonly frames: readonly StackFrame[]
-  /** The first frame of the next page; null where this is the last. */
-  readonly next: number | null
-  readonly frames_total: number | null
-  /** No frames are folded in its text. */
-  readonly all?: boolean
-  /** What else is suspended in the image, newest first; only where no suspension was named. */
-  readonly others?: readonly OtherSuspension[]
-}
+const otherSuspension = z.object({
+  ...suspension.pick({ id: true, how: true, who: true, within: true, type: true, message: true }).shape,
+  holder: ownership,
+})
+type OtherSuspension = Of<typeof otherSuspension>
 
-interface OtherSuspension extends Pick<Suspension, 'id' | 'how' | 'who' | 'within' | 'type' | 'message'> {
-  readonly holder: Ownership
-}
+/** What `debug_state` answers with. */
+const debugStateAnswer = z.object({
+  ...LOOKS.suspension.found.shape,
+  suspension: expiring,
+  holder: ownership,
+  /** The number is that under which one is taken. */
+  restarts: z.array(numberedRestart),
+  /** No frames are folded in its text. */
+  all: z.boolean().exactOptional(),
+  /** What else is suspended in the image, newest first; only where no suspension was named. */
+  others: z.array(otherSuspension).exactOptional(),
+})
+export type DebugState = Of<typeof debugStateAnswer> & Told
 
 export const debugState = defineTool({
   name: 'debug_state',
@@ -65,6 +64,7 @@ export const debugState = defineTool({
   profile: 'live',
   categories: ['debugging'],
   needs: ['suspensions', 'suspension'],
+  result: debugStateAnswer,
   examples: [
     { args: {}, shows: 'what was suspended last, with its restarts and innermost frames' },
     { args: { suspension: 's3', from: 20 }, shows: 'the next frames of a deep stack' },

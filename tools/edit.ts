@@ -13,6 +13,7 @@ import {
   showWritten,
   type Work,
   type Written,
+  written,
 } from './rewrite.ts'
 import { beginning, counted, oneLine } from './text.ts'
 
@@ -46,6 +47,7 @@ export const editFile = defineTool({
     expected_replacements: 'count',
   },
   ...CHANGES_ONE_FILE,
+  result: written,
   multiline: ['old_str', 'new_str'],
   examples: [
     {

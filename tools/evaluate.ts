@@ -26,11 +26,11 @@ import {
 } from './execution.ts'
 import { packageRefused } from './outcome.ts'
 import { SOURCE_LENGTH } from './parameters.ts'
-import { namesOf, scopeOfCode } from './scope.ts'
+import { namesOf, namesRead, scopeOfCode } from './scope.ts'
 import { duration } from './text.ts'
 
 /** What an evaluation that ran to its end is answered with. */
-const evaluationAnswer = z.object({
+export const evaluationAnswer = z.object({
   ...printedOutput.shape,
   ...diagnostics.shape,
   ...packageInForce.shape,
@@ -75,7 +75,7 @@ export const evalExpr = defineTool({
   needs: ['evaluate'],
   starts: true,
   multiline: ['expr'],
-  result: evaluationAnswer,
+  result: evaluationAnswer.extend(namesRead.shape),
   examples: [
     { args: { expr: '1 + 2' }, shows: 'the value of an expression' },
     { args: { expr: 'total = sum(prices)\nprint(total)' }, shows: 'statements; `total` stays defined' },

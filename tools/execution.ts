@@ -2,7 +2,6 @@ import { z } from 'zod'
 import {
   type Diagnostic,
   diagnostic,
-  display,
   type Evaluated,
   type Of,
   type Raised,
@@ -14,7 +13,14 @@ import {
   type Work,
   type WorkRefusal,
 } from '../wire/kernel.ts'
-import type { Displayed, Expiring, KernelContext, OutputLog, OutputSoFar } from './contract.ts'
+import {
+  type Displayed,
+  displayed,
+  type Expiring,
+  type KernelContext,
+  type OutputLog,
+  type OutputSoFar,
+} from './contract.ts'
 import { termsOf } from './languages.ts'
 import { type Failed, failed, type Outcome, ok } from './outcome.ts'
 import { parameterFor } from './parameters.ts'
@@ -306,20 +312,6 @@ function refused({ reason, message, what, nearest = [], next }: WorkRefusal): Fa
     ...(next !== undefined && { next }),
   })
 }
-
-const displayed = z.object({
-  ...display.pick({ what: true, shown: true, text: true, for_people: true, note: true }).shape,
-  files: z
-    .array(
-      z.object({
-        path: z.string(),
-        media_type: z.enum(['image/png', 'text/html']),
-        bytes: z.number(),
-        size: z.string().exactOptional(),
-      }),
-    )
-    .exactOptional(),
-})
 
 /** What was printed, as every answer about an evaluation carries it. */
 export const printedOutput = z.object({

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import type { ProjectKernel } from './contract.ts'
+import type { Of } from '../wire/kernel.ts'
+import { type ProjectKernel, projectKernel } from './contract.ts'
 import { defineTool } from './define.ts'
 import { termsOf } from './languages.ts'
 import { ok, rises } from './outcome.ts'
@@ -7,13 +8,14 @@ import { NAME_LENGTH } from './parameters.ts'
 import { duration, oneLine } from './text.ts'
 
 /** What `kernels` answers with. */
-interface ProjectKernels {
-  readonly kernels: readonly ProjectKernel[]
+const projectKernels = z.object({
+  kernels: z.array(projectKernel),
   /** Where programs announce themselves. */
-  readonly searched: string
+  searched: z.string(),
   /** What the project would join, once a person accepts it. */
-  readonly waits?: string
-}
+  waits: z.string().exactOptional(),
+})
+type ProjectKernels = Of<typeof projectKernels>
 
 export const kernels = defineTool({
   name: 'kernels',
@@ -25,6 +27,7 @@ export const kernels = defineTool({
   profile: 'live',
   categories: ['kernels'],
   needs: [],
+  result: projectKernels,
   examples: [{ args: {}, shows: 'the programs of this project' }],
 
   async handler(_, context) {
@@ -52,6 +55,7 @@ export const attach = defineTool({
   categories: ['kernels'],
   needs: [],
   attaches: 'name',
+  result: projectKernel,
   examples: [{ args: { name: 'web' }, shows: 'the program web as the kernel of all further calls' }],
 
   preview: ({ name }) => ({ title: `Attach to ${name}`, body: `${name}, a program outside this project` }),

@@ -3,23 +3,27 @@ import {
   type Diagnostic,
   type Evaluated,
   type Loaded,
+  loaded,
+  type Of,
   type OldImport,
   type Survivor,
   TEST_FRAMEWORKS,
   type TestFailure,
   type TestReport,
+  testReport,
 } from '../wire/kernel.ts'
 import type { KernelContext, OtherKernel } from './contract.ts'
 import { defineTool } from './define.ts'
 import {
-  type Diagnostics,
   type Done,
   diagnosed,
+  diagnostics,
   type Ended,
   type FreeWork,
   holdsErrors,
   lookingBack,
   type PrintedOutput,
+  printedOutput,
   runWork,
   showDiagnosed,
   showPrinted,
@@ -32,12 +36,15 @@ import { definitionProved } from './proof.ts'
 import { counted, dataTokens, duration, fitting, indent, oneLine, placeOf, programFrame } from './text.ts'
 
 /** What loading is answered with. `loaded` is null where the image does not tell what it changed. */
-interface LoadAnswer extends PrintedOutput, Diagnostics {
-  readonly loaded: Loaded | null
+const loadAnswer = z.object({
+  ...printedOutput.shape,
+  ...diagnostics.shape,
+  loaded: loaded.nullable(),
   /** Which other programs do not run what was loaded here. */
-  readonly notice?: string
-  readonly elapsed_ms: number
-}
+  notice: z.string().exactOptional(),
+  elapsed_ms: z.number(),
+})
+type LoadAnswer = Of<typeof loadAnswer>
 
 export const loadFile = defineTool({
   name: 'load_file',
@@ -61,6 +68,7 @@ export const loadFile = defineTool({
   starts: true,
   // The image opens it, wherever it is; what a rule says about that place holds all the same.
   paths: [{ name: 'path', confined: false }],
+  result: loadAnswer,
   examples: [
     { args: { path: 'shop/orders.py', names: ['total'] }, shows: 'one function that was just edited' },
     { args: { path: 'shop/orders.py' }, shows: 'the whole file' },
@@ -100,6 +108,7 @@ export const reload = defineTool({
   profile: 'live',
   categories: ['execution'],
   needs: ['reload'],
+  result: loadAnswer,
   examples: [{ args: { package: 'shop.orders' }, shows: 'a module after its file was edited' }],
 
   preview: ({ package: module }) => ({
@@ -206,14 +215,17 @@ function survivorLine({ name, kind, instances, held_by, loads_ago = 0 }: Survivo
 }
 
 /** What loading a system is answered with. */
-interface SystemLoading extends PrintedOutput, Diagnostics {
-  readonly system: string
+const systemAnswer = z.object({
+  ...printedOutput.shape,
+  ...diagnostics.shape,
+  system: z.string(),
   /** Where it is defined; null where the image does not tell. */
-  readonly file: string | null
+  file: z.string().nullable(),
   /** The systems that were not loaded before and are now. */
-  readonly added: readonly string[]
-  readonly elapsed_ms: number
-}
+  added: z.array(z.string()),
+  elapsed_ms: z.number(),
+})
+type SystemLoading = Of<typeof systemAnswer>
 
 export const loadSystem = defineTool({
   name: 'load_system',
@@ -238,6 +250,7 @@ export const loadSystem = defineTool({
   categories: ['execution', 'project'],
   needs: ['system'],
   starts: true,
+  result: systemAnswer,
   examples: [
     { args: { system: 'shop' }, shows: 'a project, with what it depends on' },
     { args: { system: 'shop', force: true }, shows: 'all its files compiled anew' },
@@ -309,10 +322,13 @@ function showSystem(result: SystemLoading): string {
  * What a run of tests is answered with. That tests fail is a result; `tests` is null where the image tells none, and
  * their `ok` where nobody knows whether they passed.
  */
-interface TestRun extends PrintedOutput, Diagnostics {
-  readonly tests: TestReport | null
-  readonly elapsed_ms: number
-}
+const testRunAnswer = z.object({
+  ...printedOutput.shape,
+  ...diagnostics.shape,
+  tests: testReport.nullable(),
+  elapsed_ms: z.number(),
+})
+type TestRun = Of<typeof testRunAnswer>
 
 export const runTests = defineTool({
   name: 'run_tests',
@@ -340,6 +356,7 @@ export const runTests = defineTool({
   categories: ['execution', 'project'],
   needs: ['tests'],
   starts: true,
+  result: testRunAnswer,
   examples: [
     { args: { target: 'shop-tests:totals' }, shows: 'one suite' },
     { args: { target: 'shop', framework: 'asdf' }, shows: 'the test operation of a system' },

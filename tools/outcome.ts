@@ -1,4 +1,5 @@
-import type { Kernel } from '../wire/kernel.ts'
+import { z } from 'zod'
+import type { Kernel, Of } from '../wire/kernel.ts'
 import { termsOf } from './languages.ts'
 
 /** The two shapes of the one envelope in which every call of a tool ends, for every client. */
@@ -6,15 +7,18 @@ export type Envelope =
   | { readonly ok: true; readonly result: unknown }
   | { readonly ok: false; readonly error: ToolError }
 
-export interface ToolError {
-  readonly code: ToolErrorCode
-  /** What, to whom, and the next step; for reading, never for matching. */
-  readonly message: string
-  readonly details: Readonly<Record<string, unknown>>
-  readonly retryable: boolean
-  /** What to do now, in one line, naming a tool or a command where there is one. */
-  readonly next: string | null
-}
+/** What the result of any call may say beside the fields of its tool. */
+export const besides = z.object({
+  /** How its kernel was found, and what else is to be known first. */
+  notice: z.string().exactOptional(),
+  /** What a person decided of it, and the arguments that they changed, as they approved them. */
+  approval: z.string().exactOptional(),
+  edited: z.record(z.string(), z.unknown()).exactOptional(),
+  /** It was cut to fit; where the rest is stands there. */
+  truncated: z.boolean().exactOptional(),
+  /** What it is about, where that has words of its own. */
+  language: z.string().exactOptional(),
+})
 
 /** What a handler returns. */
 export type Outcome<Result = unknown> =
@@ -61,14 +65,15 @@ export function toolError(
 }
 
 /** What a call is answered with that goes on, as a job, after the patience of its caller. */
-export interface JobStatus {
+export const jobStatus = z.object({
   /** `waiting`: nothing of it has run, and a person is asked whether it may. */
-  readonly status: 'running' | 'waiting'
-  readonly job: string
-  readonly tool: string
+  status: z.enum(['running', 'waiting']),
+  job: z.string(),
+  tool: z.string(),
   /** Null for a tool that works without one. */
-  readonly kernel: string | null
-}
+  kernel: z.string().nullable(),
+})
+export type JobStatus = Of<typeof jobStatus>
 
 export function isRunning(result: unknown): result is JobStatus {
   if (typeof result !== 'object' || result === null || !('status' in result) || !('job' in result))
@@ -196,6 +201,17 @@ export const TOOL_ERRORS = {
 } as const
 
 export type ToolErrorCode = keyof typeof TOOL_ERRORS
+
+export const toolErrorShape = z.object({
+  code: z.enum(Object.keys(TOOL_ERRORS) as ToolErrorCode[]),
+  /** What, to whom, and the next step; for reading, never for matching. */
+  message: z.string(),
+  details: z.record(z.string(), z.unknown()),
+  retryable: z.boolean(),
+  /** What to do now, in one line, naming a tool or a command where there is one. */
+  next: z.string().nullable(),
+})
+export type ToolError = Of<typeof toolErrorShape>
 
 /** What `details.reason` of an `internal` error can be. */
 export const INTERNAL_REASONS = {

@@ -1,9 +1,9 @@
-import type { Restart, StackFrame, Suspension } from '../wire/kernel.ts'
+import { z } from 'zod'
+import { type Of, type Restart, restart, type StackFrame, type Suspension } from '../wire/kernel.ts'
 import type { Expiring } from './contract.ts'
 import { type Told, termsOf } from './languages.ts'
 import {
   duration,
-  type FileSince,
   foldedRun,
   foldedWords,
   indent,
@@ -16,9 +16,8 @@ import {
 } from './text.ts'
 
 /** A way to go on, with the number under which it is taken. */
-export interface NumberedRestart extends Restart {
-  readonly number: number
-}
+export const numberedRestart = z.object({ ...restart.shape, number: z.number() })
+export type NumberedRestart = Of<typeof numberedRestart>
 
 export const numbered = (restarts: readonly Restart[]): readonly NumberedRestart[] =>
   restarts.map((restart, number) => ({ number, ...restart }))
@@ -126,7 +125,7 @@ function lispFrame(frame: StackFrame): string {
 }
 
 /** `3: File "/srv/shop.py", line 12, in total`, and below it the line of source. */
-function pythonFrame(frame: StackFrame & FileSince): string[] {
+function pythonFrame(frame: StackFrame): string[] {
   const { number, function: name, file, line, source } = frame
   const where = file === null ? '' : `File ${JSON.stringify(file)}${line === null ? '' : `, line ${line}`}, `
   const told = source === null || source.trim() === '' ? [] : [indent(oneLine(source.trim()))]

@@ -14,6 +14,7 @@ import {
   showWritten,
   type Work,
   type Written,
+  written,
 } from './rewrite.ts'
 import { beginning, counted, oneLine } from './text.ts'
 
@@ -38,6 +39,7 @@ export const writeFile = defineTool({
   },
   presets: { create_file: { new: true } },
   ...CHANGES_ONE_FILE,
+  result: written,
   multiline: ['content'],
   examples: [
     { args: { path: 'shop/discounts.py', content: 'RATES = {"winter": 0.2}\n' }, shows: 'a file as a whole' },
@@ -121,6 +123,7 @@ export const insertAtLine = defineTool({
   },
   parameterAliases: { line_number: 'line' },
   ...CHANGES_ONE_FILE,
+  result: written,
   multiline: ['content'],
   examples: [
     { args: { path: 'shop/orders.py', line: 1, content: 'import math\n' }, shows: 'at the beginning' },

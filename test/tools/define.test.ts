@@ -14,6 +14,7 @@ const good = {
   categories: ['hardware'],
   needs: [],
   examples: [{ args: { channel: 2 }, shows: 'the third sensor' }],
+  result: z.number(),
   handler: ({ channel }: { channel: number }) => ok(channel),
 } as const
 
@@ -153,6 +154,8 @@ const refused: readonly (readonly [keyof typeof INVARIANTS, string, Record<strin
   ['examples', 'an example that does not fit', { examples: [{ args: { channel: 'two' }, shows: 'x' }] }],
   ['examples', 'an example with an unknown argument', { examples: [{ args: { chanel: 2 }, shows: 'x' }] }],
   ['examples', 'an example that does not say what it shows', { examples: [{ args: {}, shows: '' }] }],
+  ['result', 'no result', { result: undefined }],
+  ['result', 'a result that is no zod type', { result: { type: 'string' } }],
   ['handler', 'no handler', { handler: undefined }],
 ]
 
