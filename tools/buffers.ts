@@ -2,12 +2,12 @@ import { z } from 'zod'
 import type { Of } from '../wire/kernel.ts'
 import type { SeenFile, ToolContext } from './contract.ts'
 import { defineTool } from './define.ts'
-import { fileRead, PART, readPart, showFile } from './files.ts'
+import { fileRead, PART, type ReadFile, readPart, showFile } from './files.ts'
 import { newlineOf, unspelled } from './newlines.ts'
 import { type Failed, type Outcome, ok } from './outcome.ts'
 import { LOOKS_AT_PATH, PATH } from './parameters.ts'
 import { isText, nothingThere, notText } from './rewrite.ts'
-import { faultOfText, foundFile, foundLines, openMatcher, scan } from './search-files.ts'
+import { type Found, faultOfText, foundFile, foundLines, openMatcher, scan } from './search-files.ts'
 import { counted, oneLine } from './text.ts'
 
 /** Whose text it is. */
@@ -19,8 +19,7 @@ const origin = z.object({
 })
 type Origin = Of<typeof origin>
 
-const bufferRead = z.object({ ...fileRead.shape, ...origin.shape })
-type ReadBuffer = Of<typeof bufferRead>
+type ReadBuffer = ReadFile & Origin
 
 export const readBuffer = defineTool({
   name: 'read_buffer',
@@ -29,7 +28,7 @@ export const readBuffer = defineTool({
     'editor has it open, the answer is the file, and says so. edit_file changes the file. Runs no code.',
   parameters: { path: PATH, ...PART },
   parameterAliases: { line: 'from' },
-  result: bufferRead,
+  result: fileRead.extend(origin.shape),
   ...LOOKS_AT_PATH,
   examples: [{ args: { path: 'shop/orders.py' }, shows: 'what a person is typing' }],
 
@@ -43,8 +42,7 @@ export const readBuffer = defineTool({
   show: result => `${originWords(result as ReadBuffer)}\n${showFile(result as ReadBuffer)}`,
 })
 
-const bufferMatches = z.object({ ...foundFile.shape, ...origin.shape })
-type BufferMatches = Of<typeof bufferMatches>
+type BufferMatches = Found & Origin
 
 export const searchInBuffer = defineTool({
   name: 'search_in_buffer',
@@ -65,7 +63,7 @@ export const searchInBuffer = defineTool({
   parameterAliases: { query: 'text', pattern: 'text' },
   ...LOOKS_AT_PATH,
   categories: ['files', 'search'],
-  result: bufferMatches,
+  result: foundFile.extend(origin.shape),
   examples: [{ args: { path: 'shop/orders.py', text: 'total' }, shows: 'the lines with a text' }],
 
   async handler(

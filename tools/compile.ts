@@ -4,7 +4,6 @@ import { defineTool } from './define.ts'
 import {
   type Done,
   diagnosed,
-  diagnostics,
   holdsErrors,
   IN_PACKAGE,
   inForce,
@@ -13,7 +12,7 @@ import {
   type PrintedOutput,
   packageInForce,
   placeGiven,
-  printedOutput,
+  ranAnswer,
   runWork,
   showDiagnosed,
   showInForce,
@@ -27,15 +26,13 @@ import { cutNote, duration, oneLine } from './text.ts'
 
 /** What compiling is answered with: that the compiler found errors is a result, not a failure of the call. */
 const compilationAnswer = z.object({
-  ...printedOutput.shape,
-  ...diagnostics.shape,
+  ...ranAnswer.shape,
   ...packageInForce.shape,
   /** False where the compiler found an error: what it is about was not compiled. */
   compiled: z.boolean(),
   /** Names that stand for something new: those that were there before are `replaced`. */
   added: z.array(z.string()),
   replaced: z.array(z.string()),
-  elapsed_ms: z.number(),
 })
 type Compilation = Of<typeof compilationAnswer>
 
@@ -112,8 +109,7 @@ function showCompilation(result: Compilation): string {
 
 /** What a macro form expands to, as text in the language of the image. */
 const expansionAnswer = z.object({
-  ...printedOutput.shape,
-  ...diagnostics.shape,
+  ...ranAnswer.shape,
   ...packageInForce.shape,
   expansion: z.string(),
   /** How many characters it has, where that is known. */
@@ -122,7 +118,6 @@ const expansionAnswer = z.object({
   handle: z.string().exactOptional(),
   /** What must be known of it, such as that the form is no macro form and stands for itself. */
   note: z.string().exactOptional(),
-  elapsed_ms: z.number(),
 })
 type Expansion = Of<typeof expansionAnswer>
 

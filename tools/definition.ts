@@ -13,19 +13,10 @@ import type { KernelContext } from './contract.ts'
 import { defineTool } from './define.ts'
 import { termsOf } from './languages.ts'
 import { aName, lookUpName } from './look.ts'
-import {
-  type Failed,
-  failed,
-  type Ok,
-  type Outcome,
-  ok,
-  packageRefused,
-  type ToolError,
-  toolErrorShape,
-} from './outcome.ts'
+import { type Failed, failed, type Ok, type Outcome, ok, packageRefused, toolErrorShape } from './outcome.ts'
 import { NAME_LENGTH, NAMED_IN, parameterFor } from './parameters.ts'
 import { definitionProved } from './proof.ts'
-import { NAMES_OF, namesOf, namesRead, notLoaded, scopeOf } from './scope.ts'
+import { NAMES_OF, namesOf, notLoaded, scopeOf } from './scope.ts'
 import { oneLine, placeOf } from './text.ts'
 
 /** Characters of source in one answer, over all its symbols: as much as any client shows its model uncut. */
@@ -38,15 +29,13 @@ const LEFT_OUT = 50
 /** The most that `max_length` can be; more is taken for that. */
 const MOST_LENGTH = 1_000_000
 
-const part = definitionPart.omit({ source: true, running: true })
-
 /** One symbol: everything but its source, which is in the page; or why there is nothing. */
 const symbolFacts = z.discriminatedUnion('ok', [
   z.object({
     ok: z.literal(true),
     ...definition.omit({ source: true, parts: true, running: true, page: true }).shape,
     /** What else the name stands for, and methods; their source is in the page. */
-    parts: z.array(part).exactOptional(),
+    parts: z.array(definitionPart.omit({ source: true, running: true })).exactOptional(),
     truncated: z.boolean(),
     original_len: z.number().nullable(),
     /** For `read_more`, where the source was cut. */
@@ -62,7 +51,6 @@ const definitionsAnswer = z.object({
   symbols: z.array(symbolFacts),
   /** Whether the source of any symbol was cut. */
   truncated: z.boolean(),
-  ...namesRead.shape,
 })
 export type Definitions = Of<typeof definitionsAnswer>
 
@@ -496,7 +484,7 @@ export function characters(text: string): number {
   return count
 }
 
-function failureLines(name: string, { code, message }: ToolError): string[] {
+function failureLines(name: string, { code, message }: Failed['error']): string[] {
   return [`# ${short(oneLine(name)) || '""'}`, '', `Error: ${code}: ${oneLine(message)}`, '']
 }
 

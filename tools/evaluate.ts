@@ -5,7 +5,6 @@ import { defineTool } from './define.ts'
 import {
   type Done,
   diagnosed,
-  diagnostics,
   holdRefused,
   IN_PACKAGE,
   inForce,
@@ -16,7 +15,7 @@ import {
   type PrintedOutput,
   packageInForce,
   placeGiven,
-  printedOutput,
+  ranAnswer,
   runWork,
   showDiagnosed,
   showInForce,
@@ -26,19 +25,17 @@ import {
 } from './execution.ts'
 import { packageRefused } from './outcome.ts'
 import { SOURCE_LENGTH } from './parameters.ts'
-import { namesOf, namesRead, scopeOfCode } from './scope.ts'
+import { namesOf, scopeOfCode } from './scope.ts'
 import { duration } from './text.ts'
 
 /** What an evaluation that ran to its end is answered with. */
 export const evaluationAnswer = z.object({
-  ...printedOutput.shape,
-  ...diagnostics.shape,
+  ...ranAnswer.shape,
   ...packageInForce.shape,
   /** The first value; null for a statement. */
   value_repr: z.string().nullable(),
   /** All values: none of a statement, one of an expression, any number of a Lisp form. */
   values: z.array(shown),
-  elapsed_ms: z.number(),
   /** Leads to the first value, and describes it in a line, where it is worth a closer look. */
   handle: z.string().exactOptional(),
   preview: z.string().exactOptional(),
@@ -75,7 +72,7 @@ export const evalExpr = defineTool({
   needs: ['evaluate'],
   starts: true,
   multiline: ['expr'],
-  result: evaluationAnswer.extend(namesRead.shape),
+  result: evaluationAnswer,
   examples: [
     { args: { expr: '1 + 2' }, shows: 'the value of an expression' },
     { args: { expr: 'total = sum(prices)\nprint(total)' }, shows: 'statements; `total` stays defined' },

@@ -408,6 +408,9 @@ export const diagnostics = z.object({
 })
 export type Diagnostics = Of<typeof diagnostics>
 
+/** What every answer about code that ran to its end has. */
+export const ranAnswer = z.object({ ...printedOutput.shape, ...diagnostics.shape, elapsed_ms: z.number() })
+
 /** As many as fit on a page, the first first. */
 export function diagnosed(diagnostics: readonly Diagnostic[] | undefined): Diagnostics {
   if (diagnostics === undefined) return {}

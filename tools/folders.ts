@@ -1,14 +1,6 @@
 import { z } from 'zod'
 import type { Of } from '../wire/kernel.ts'
-import {
-  type Cut,
-  ENTRY_KINDS,
-  type Entry,
-  type EntryKind,
-  type LeftOut,
-  type Listed,
-  type ToolContext,
-} from './contract.ts'
+import { type Cut, ENTRY_KINDS, type Entry, type LeftOut, type Listed, type ToolContext } from './contract.ts'
 import { defineTool } from './define.ts'
 import { type Failed, type Outcome, ok } from './outcome.ts'
 import { EXCLUDE, FOLDER, INCLUDE_IGNORED, LOOKS_AT_PATH, OF_LOOK, PAGED } from './parameters.ts'
@@ -212,7 +204,7 @@ export function nameWord(entry: Omit<DirectoryEntry, 'bytes' | 'modified'>): str
   return `${kindWord(oneLine(name), kind, target)}${marks.length === 0 ? '' : ` (${marks.join(', ')})`}`
 }
 
-function kindWord(name: string, kind: EntryKind, target: string | undefined): string {
+function kindWord(name: string, kind: Entry['kind'], target: string | undefined): string {
   switch (kind) {
     case 'file':
       return name

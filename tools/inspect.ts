@@ -30,7 +30,7 @@ import { aName, anExpression, lookedUp, lookUpName, stale, unfound } from './loo
 import { failed, type Outcome, ok, packageRefused } from './outcome.ts'
 import { NAME_LENGTH, NAMED_IN, named, parameterFor, SOURCE_LENGTH } from './parameters.ts'
 import { inspectedProved, previewLines } from './proof.ts'
-import { NAMES_OF, namesOf, namesRead, notLoaded, scopeOf } from './scope.ts'
+import { NAMES_OF, namesOf, notLoaded, scopeOf } from './scope.ts'
 import {
   beginning,
   counted,
@@ -75,7 +75,7 @@ export const inspect = defineTool({
   profile: 'core',
   categories: ['introspection'],
   needs: ['inspect'],
-  result: z.union([LOOKS.inspect.found.extend(namesRead.shape), LOOKS.describe.found, LOOKS.arglist.found]),
+  result: z.union([LOOKS.inspect.found, LOOKS.describe.found, LOOKS.arglist.found]),
   examples: [
     { args: { expr: 'next' }, shows: 'a function, with its signature and source' },
     { args: { expr: 'orders[0].customer' }, shows: 'a value within another, read without running code' },

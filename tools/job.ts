@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type InterruptReport, interruptReport, type Of } from '../wire/kernel.ts'
+import { HEALTH, type InterruptReport, interruptReport, type Of } from '../wire/kernel.ts'
 import type { Signal } from '../wire/signal.ts'
 import { compileForm, macroexpandForm } from './compile.ts'
 import type { Asking, Job, Jobs } from './contract.ts'
@@ -51,9 +51,11 @@ export const progress = z.object({
   message: z.string().exactOptional(),
   /** What it waits for, before it begins: the job that its kernel works on. */
   behind: z.string().exactOptional(),
+  /** Where its kernel does not answer. */
+  kernel_health: z.enum(HEALTH).exactOptional(),
   next: z.string(),
 })
-type Progress = Of<typeof progress>
+export type Progress = Of<typeof progress>
 
 /** The result of its tool, with what says that it is one. */
 const jobDone = z.looseObject({ status: z.literal('done'), job: z.string(), tool: z.string() })

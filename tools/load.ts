@@ -17,13 +17,12 @@ import { defineTool } from './define.ts'
 import {
   type Done,
   diagnosed,
-  diagnostics,
   type Ended,
   type FreeWork,
   holdsErrors,
   lookingBack,
   type PrintedOutput,
-  printedOutput,
+  ranAnswer,
   runWork,
   showDiagnosed,
   showPrinted,
@@ -37,12 +36,8 @@ import { counted, dataTokens, duration, fitting, indent, oneLine, placeOf, progr
 
 /** What loading is answered with. `loaded` is null where the image does not tell what it changed. */
 const loadAnswer = z.object({
-  ...printedOutput.shape,
-  ...diagnostics.shape,
+  ...ranAnswer.shape,
   loaded: loaded.nullable(),
-  /** Which other programs do not run what was loaded here. */
-  notice: z.string().exactOptional(),
-  elapsed_ms: z.number(),
 })
 type LoadAnswer = Of<typeof loadAnswer>
 
@@ -216,14 +211,12 @@ function survivorLine({ name, kind, instances, held_by, loads_ago = 0 }: Survivo
 
 /** What loading a system is answered with. */
 const systemAnswer = z.object({
-  ...printedOutput.shape,
-  ...diagnostics.shape,
+  ...ranAnswer.shape,
   system: z.string(),
   /** Where it is defined; null where the image does not tell. */
   file: z.string().nullable(),
   /** The systems that were not loaded before and are now. */
   added: z.array(z.string()),
-  elapsed_ms: z.number(),
 })
 type SystemLoading = Of<typeof systemAnswer>
 
@@ -323,10 +316,8 @@ function showSystem(result: SystemLoading): string {
  * their `ok` where nobody knows whether they passed.
  */
 const testRunAnswer = z.object({
-  ...printedOutput.shape,
-  ...diagnostics.shape,
+  ...ranAnswer.shape,
   tests: testReport.nullable(),
-  elapsed_ms: z.number(),
 })
 type TestRun = Of<typeof testRunAnswer>
 

@@ -18,7 +18,7 @@ import { type Terms, type Told, termsOf } from './languages.ts'
 import { aName, anExpression, lookUp } from './look.ts'
 import { failed, type Outcome, ok, packageRefused } from './outcome.ts'
 import { NAME_LENGTH, NAMED_IN, PAGED, parameterFor, SOURCE_LENGTH } from './parameters.ts'
-import { NAMES_OF, namesOf, namesRead, notLoaded, scopeOf } from './scope.ts'
+import { NAMES_OF, namesOf, notLoaded, scopeOf } from './scope.ts'
 import { counted, fittingNames, given, indent, nameLine, nameSize, oneLine, pageLine } from './text.ts'
 import { tokensAtMost } from './tokens.ts'
 
@@ -246,7 +246,7 @@ export const complete = defineTool({
   categories: ['introspection', 'editing'],
   needs: ['complete'],
   multiline: ['text'],
-  result: LOOKS.complete.found.extend(namesRead.shape),
+  result: LOOKS.complete.found,
   examples: [
     { args: { text: 'orders[0].cust' }, shows: 'attributes that begin with “cust”' },
     { args: { text: 'total = sum(x)', cursor: 11 }, shows: 'what may stand at a place within the code' },

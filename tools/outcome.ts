@@ -9,7 +9,7 @@ export type Envelope =
 
 /** What the result of any call may say beside the fields of its tool. */
 export const besides = z.object({
-  /** How its kernel was found, and what else is to be known first. */
+  /** How its kernel was found, or which other programs run another text: what is to be known first. */
   notice: z.string().exactOptional(),
   /** What a person decided of it, and the arguments that they changed, as they approved them. */
   approval: z.string().exactOptional(),
@@ -18,6 +18,8 @@ export const besides = z.object({
   truncated: z.boolean().exactOptional(),
   /** What it is about, where that has words of its own. */
   language: z.string().exactOptional(),
+  /** Whose names were meant, where a file was named. */
+  names_of: z.string().exactOptional(),
 })
 
 /** What a handler returns. */

@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import type { Of, ScopeQuery } from '../wire/kernel.ts'
+import type { ScopeQuery } from '../wire/kernel.ts'
 import type { KernelContext } from './contract.ts'
 import { termsOf } from './languages.ts'
 import { lookUp } from './look.ts'
-import { besides, type Failed, failed } from './outcome.ts'
+import { type Failed, failed } from './outcome.ts'
 import { given } from './text.ts'
 
 const MOST = 4_096
@@ -94,12 +94,7 @@ export function notLoaded({ unloaded }: Scope, { kernelName }: KernelContext): F
 }
 
 /** What an answer says of whose names were meant, where a file was named. */
-export const namesRead = z.object({ names_of: z.string().exactOptional(), notice: besides.shape.notice })
-
-export function namesOf(
-  { package: inside, unloaded, unread }: Scope,
-  file: string | undefined,
-): Of<typeof namesRead> {
+export function namesOf({ package: inside, unloaded, unread }: Scope, file: string | undefined) {
   const why = unloaded === undefined ? unread : `${unloaded} is not loaded.`
   if (why !== undefined) return { notice: `${why} Names are those of the top level.` }
   return file === undefined || inside === undefined ? {} : { names_of: inside }

@@ -137,7 +137,8 @@ export interface Kernel extends AsyncDisposable {
   close(): Promise<void>
 }
 
-export type Health = 'responsive' | 'unresponsive' | 'ended'
+export const HEALTH = ['responsive', 'unresponsive', 'ended'] as const
+export type Health = (typeof HEALTH)[number]
 
 /** How an image was lost. `message` is for people, and holds the last words of a process that left any. */
 export interface KernelEnd {
