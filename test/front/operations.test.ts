@@ -14,6 +14,7 @@ import { openRig } from '../support/rig.ts'
 const test = suite('operations', { limitMs: 60_000 })
 
 const rig = openRig({
+  files: { 'shop.py': 'RATE = 3\n' },
   policy: '[[rule]]\ndecision = "deny"\ntool = "attach"\nkernel = "forbidden"\n',
 })
 let client: DaemonClient
@@ -146,17 +147,31 @@ test('what a tool answers is what describe says of it', async () => {
     ['untrace_function', { tracepoint: 't1' }],
     ['threads', {}],
     ['get_last_error', {}],
+    ['symbol_definition', { symbols: ['Shop', 'nothing'] }],
+    ['load_file', { path: 'shop.py' }],
+    ['kernels', {}],
+    ['job', {}],
+    ['get_project_root', {}],
+    ['list_directory', {}],
+    ['directory_tree', {}],
+    ['search_files', { text: 'RATE' }],
+    ['get_file_info', { path: 'shop.py' }],
+    ['read_file', { path: 'shop.py' }],
+    ['read_buffer', { path: 'shop.py' }],
+    ['search_in_buffer', { path: 'shop.py', text: 'RATE' }],
   ]
   const ajv = new Ajv2020({ strict: false })
   for (const [tool, args] of asked) {
-    const answer = await client.call({ tool, args: { ...args, kernel: 'fresh' } })
+    const { needs = [] } = TOOLS.find(({ name }) => name === tool) ?? {}
+    const inside = needs.length > 0 && { kernel: 'fresh' }
+    const answer = await client.call({ tool, args: { ...args, ...inside } })
     assert.ok(answer.ok, `${tool}: ${JSON.stringify(answer)}`)
     const isSo = ajv.compile(described.get(tool) ?? false)
     assert.ok(isSo(answer), `${tool}: ${JSON.stringify([isSo.errors, answer])}`)
     const [field] = Object.keys(Object(answer.result))
     const { [String(field)]: _, ...rest } = Object(answer.result)
     assert.not.ok(isSo({ ok: true, result: rest }), `${tool} without ${field}`)
-    const failed = await client.call({ tool, args: { ...args, kernel: 'nobody' } })
+    const failed = await client.call({ tool, args: { ...args, kernel: 7 } })
     assert.ok(!failed.ok && isSo(failed), tool)
   }
 })

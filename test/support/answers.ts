@@ -5,7 +5,7 @@ import { openRegistry } from '../../src/registry/registry.ts'
 import type { Tool } from '../../tools/define.ts'
 import { isGroupAnswer } from '../../tools/group.ts'
 import { TOOLS } from '../../tools/index.ts'
-import type { Envelope } from '../../tools/outcome.ts'
+import type { Envelope, Outcome } from '../../tools/outcome.ts'
 import { isRecord } from '../../tools/record.ts'
 
 const REGISTRY = openRegistry(TOOLS)
@@ -55,4 +55,10 @@ export function asSaid<Answer extends Envelope>(
   throw new Error(
     `${tool.name} answers otherwise than it says:\n${faults?.join('\n')}\n${JSON.stringify(envelope, null, 1)}`,
   )
+}
+
+/** The same of an outcome. */
+export function outcomeAsSaid(tool: Tool, outcome: Outcome): Outcome {
+  if (outcome.type === 'ok') asSaid(tool.name, { ok: true, result: outcome.result }, tool)
+  return outcome
 }
