@@ -1,22 +1,21 @@
-import { z } from 'zod'
-import {
-  type CallId,
-  type Display,
-  display,
-  type ErrorRecord,
-  type EvalEvent,
-  type Evaluated,
-  type Kernel,
-  type KernelIdentity,
-  type Of,
-  type Question,
-  type Running,
-  type Suspension,
-  suspension,
+import type {
+  CallId,
+  Display,
+  ErrorRecord,
+  EvalEvent,
+  Evaluated,
+  Kernel,
+  KernelIdentity,
+  Question,
+  Running,
+  Suspension,
 } from '../wire/kernel.ts'
 import type { Signal } from '../wire/signal.ts'
 import type { Newline } from './newlines.ts'
 import type { Failed, Ok, Outcome } from './outcome.ts'
+import type { Displayed, Expiring, Ownership, ProjectKernel } from './shapes.ts'
+
+export type { Displayed, DisplayedFile, Expiring, Ownership, ProjectKernel } from './shapes.ts'
 
 /**
  * What working a call out comes to. `Ok` means that there is nothing to do: its result is the answer, nobody is asked,
@@ -536,27 +535,6 @@ type KernelChoice =
   /** It is not of the project; `what` says what it is. Nothing was done. */
   | { readonly type: 'elsewhere'; readonly what: string }
 
-/** A kernel, or a program that listens and could become one. */
-export const projectKernel = z.object({
-  name: z.string(),
-  /** What all that are called so are asked by: `web/*` for `web` and `web/2`, whose group is `web`. */
-  group: z.string(),
-  /** That of a kernel; of what is not attached `listens`, or `supervisor`, `helper`, `orphan` for what calls do not go to by themselves. */
-  state: z.string(),
-  /** Calls of this connection that name no kernel go there. */
-  chosen: z.boolean(),
-  language: z.string(),
-  pid: z.number().nullable(),
-  /** For how long the call that runs there has run; null where none does. */
-  running_ms: z.number().nullable(),
-  suspended: z.number(),
-  /** What it was started as, or what kind of image it is. */
-  what: z.string(),
-  /** How it ended, or what is wrong with it. */
-  message: z.string().nullable(),
-})
-export type ProjectKernel = Of<typeof projectKernel>
-
 /** What the handler of a tool with `needs` is given besides: an image that has those abilities. */
 export interface KernelContext extends ToolContext {
   readonly kernel: Kernel
@@ -602,20 +580,6 @@ export interface Leases {
   acts(id: string): (evaluated: Evaluated) => void
 }
 
-/** A suspension, and how long it waits for its owner, in milliseconds. */
-export const expiring = z.object({ ...suspension.shape, expires_in_ms: z.number() })
-export type Expiring = Of<typeof expiring>
-
-/** Whose a suspended evaluation is, as a caller sees it. */
-export const ownership = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('you') }),
-  /** All agents of its project own it, this caller among them. */
-  z.object({ type: z.literal('anyone') }),
-  /** Another caller; `person`: somebody who sits. */
-  z.object({ type: z.literal('other'), who: z.string(), person: z.boolean() }),
-])
-export type Ownership = Of<typeof ownership>
-
 /** The output of one call, bounded, in order. */
 export interface OutputLog {
   add(event: EvalEvent): void
@@ -623,24 +587,6 @@ export interface OutputLog {
   /** What the code has drawn or displayed: pictures and pages are kept as files. */
   display(displays: readonly Display[], omitted: number): void
 }
-
-/** Something that code has drawn or displayed, as its caller is told. */
-export const displayed = z.object({
-  ...display.pick({ what: true, shown: true, text: true, for_people: true, note: true }).shape,
-  files: z
-    .array(
-      z.object({
-        path: z.string(),
-        media_type: z.enum(['image/png', 'text/html']),
-        bytes: z.number(),
-        /** Pixels, as `640 × 480`, of a picture. */
-        size: z.string().exactOptional(),
-      }),
-    )
-    .exactOptional(),
-})
-export type Displayed = Of<typeof displayed>
-export type DisplayedFile = NonNullable<Displayed['files']>[number]
 
 export interface OutputSoFar {
   readonly stdout: string

@@ -8,20 +8,14 @@ import {
   type Suspension,
   suspension,
 } from '../wire/kernel.ts'
-import { expiring, type KernelContext, type Ownership, ownership } from './contract.ts'
+import type { KernelContext, Ownership } from './contract.ts'
 import { defineTool } from './define.ts'
 import { type Told, termsOf } from './languages.ts'
 import { lookUp, orElsewhere } from './look.ts'
 import { type Outcome, ok } from './outcome.ts'
 import { framesProved } from './proof.ts'
-import {
-  backtrace,
-  conditionLine,
-  numbered,
-  numberedRestart,
-  restartChoices,
-  suspensionLine,
-} from './suspension-text.ts'
+import { expiring, numberedRestart, ownership } from './shapes.ts'
+import { backtrace, conditionLine, numbered, restartChoices, suspensionLine } from './suspension-text.ts'
 import { aSuspension, FRAME, type Meant, ownerWords, SUSPENSION, suspensionMeant } from './suspensions.ts'
 import { counted, cutNote, dataTokens, fitting, indent, oneLine, setIn } from './text.ts'
 

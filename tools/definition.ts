@@ -13,10 +13,11 @@ import type { KernelContext } from './contract.ts'
 import { defineTool } from './define.ts'
 import { termsOf } from './languages.ts'
 import { aName, lookUpName } from './look.ts'
-import { type Failed, failed, type Ok, type Outcome, ok, packageRefused, toolErrorShape } from './outcome.ts'
+import { type Failed, failed, type Ok, type Outcome, ok, packageRefused } from './outcome.ts'
 import { NAME_LENGTH, NAMED_IN, parameterFor } from './parameters.ts'
 import { definitionProved } from './proof.ts'
 import { NAMES_OF, namesOf, notLoaded, scopeOf } from './scope.ts'
+import { toolErrorShape } from './shapes.ts'
 import { oneLine, placeOf } from './text.ts'
 
 /** Characters of source in one answer, over all its symbols: as much as any client shows its model uncut. */

@@ -13,17 +13,11 @@ import {
   type Work,
   type WorkRefusal,
 } from '../wire/kernel.ts'
-import {
-  type Displayed,
-  displayed,
-  type Expiring,
-  type KernelContext,
-  type OutputLog,
-  type OutputSoFar,
-} from './contract.ts'
+import type { Displayed, Expiring, KernelContext, OutputLog, OutputSoFar } from './contract.ts'
 import { termsOf } from './languages.ts'
 import { type Failed, failed, type Outcome, ok } from './outcome.ts'
 import { parameterFor } from './parameters.ts'
+import { displayed } from './shapes.ts'
 import { suspendedDetails } from './suspension-text.ts'
 import { heldByOther, unknownSuspension } from './suspensions.ts'
 import {

@@ -8,8 +8,9 @@ import { evalExpr } from './evaluate.ts'
 import { printed, printedOutput, showPrinted } from './execution.ts'
 import { inspect } from './inspect.ts'
 import { loadFile, loadSystem, reload, runTests } from './load.ts'
-import { failed, isRunning, type JobStatus, jobStatus, type Outcome, ok } from './outcome.ts'
+import { failed, isRunning, type JobStatus, type Outcome, ok } from './outcome.ts'
 import { isRecord } from './record.ts'
+import { jobStatus } from './shapes.ts'
 import { duration } from './text.ts'
 
 /** How long an interrupted job may take to hand over its last output, in milliseconds. */

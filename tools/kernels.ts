@@ -1,10 +1,11 @@
 import { z } from 'zod'
 import type { Of } from '../wire/kernel.ts'
-import { type ProjectKernel, projectKernel } from './contract.ts'
+import type { ProjectKernel } from './contract.ts'
 import { defineTool } from './define.ts'
 import { termsOf } from './languages.ts'
 import { ok, rises } from './outcome.ts'
 import { NAME_LENGTH } from './parameters.ts'
+import { projectKernel } from './shapes.ts'
 import { duration, oneLine } from './text.ts'
 
 /** What `kernels` answers with. */

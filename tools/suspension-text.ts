@@ -1,7 +1,6 @@
-import { z } from 'zod'
-import { type Of, type Restart, restart, type StackFrame, type Suspension } from '../wire/kernel.ts'
-import type { Expiring } from './contract.ts'
+import type { Restart, StackFrame, Suspension } from '../wire/kernel.ts'
 import { type Told, termsOf } from './languages.ts'
+import type { Expiring, NumberedRestart } from './shapes.ts'
 import {
   duration,
   foldedRun,
@@ -15,9 +14,7 @@ import {
   typeWord,
 } from './text.ts'
 
-/** A way to go on, with the number under which it is taken. */
-export const numberedRestart = z.object({ ...restart.shape, number: z.number() })
-export type NumberedRestart = Of<typeof numberedRestart>
+export type { NumberedRestart } from './shapes.ts'
 
 export const numbered = (restarts: readonly Restart[]): readonly NumberedRestart[] =>
   restarts.map((restart, number) => ({ number, ...restart }))

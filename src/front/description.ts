@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { progress } from '../../tools/job.ts'
-import { besides, toolErrorShape } from '../../tools/outcome.ts'
+import { besides, toolErrorShape } from '../../tools/shapes.ts'
 import { Refusal } from '../../wire/link/calls.ts'
 import { describeTool } from '../registry/descriptions.ts'
 import type { Registry } from '../registry/registry.ts'
