@@ -182,7 +182,7 @@ export const getLastError = defineTool({
     })
   },
 
-  show: result => showLastError(result as ErrorShown),
+  show: showLastError,
 })
 
 /** As many as an image keeps. */
@@ -566,7 +566,7 @@ export const getReplHistory = defineTool({
     return ok<RunHistory>({ entries: fitting(entries, dataTokens), total })
   },
 
-  show: result => showHistory(result as RunHistory),
+  show: showHistory,
 })
 
 function showHistory({ entries, total }: RunHistory): string {
@@ -659,7 +659,7 @@ export const threads = defineTool({
     return ok(fitted(all ? proved : folded(proved)))
   },
 
-  show: result => showThreads(result as ThreadsShown),
+  show: showThreads,
 })
 
 const isFolded = (frame: FrameShown): frame is FoldedFrames => 'folded' in frame

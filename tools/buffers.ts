@@ -39,7 +39,7 @@ export const readBuffer = defineTool({
     return read.type === 'ok' ? ok({ ...read.result, ...found.origin }) : read
   },
 
-  show: result => `${originWords(result as ReadBuffer)}\n${showFile(result as ReadBuffer)}`,
+  show: result => `${originWords(result)}\n${showFile(result)}`,
 })
 
 type BufferMatches = Found & Origin
@@ -88,8 +88,7 @@ export const searchInBuffer = defineTool({
     return ok({ path: file.shown, kind: 'file', matches: count, lines, ...more, ...origin })
   },
 
-  show(result) {
-    const found = result as BufferMatches
+  show(found) {
     const count = found.matches ? counted(found.matches, 'line') : 'not found'
     return [`${originWords(found)}; ${count}`, ...foundLines(found)].join('\n')
   },

@@ -79,7 +79,7 @@ export const compileForm = defineTool({
     return workOutcome(evaluated, { output: context.output, done: compilation, raised })
   },
 
-  show: result => showCompilation(result as Compilation),
+  show: showCompilation,
 })
 
 function compilation(done: Done, text: PrintedOutput): Compilation {
@@ -161,7 +161,7 @@ export const macroexpandForm = defineTool({
     return workOutcome(evaluated, { output: context.output, done: expansion })
   },
 
-  show: result => showExpansion(result as Expansion),
+  show: showExpansion,
 })
 
 function expansion(done: Done, text: PrintedOutput): Expansion {

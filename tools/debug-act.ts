@@ -43,7 +43,6 @@ const inFrameAnswer = z.object({
   acted_on: z.string(),
   frame: z.number(),
 })
-type EvaluationInFrame = Of<typeof inFrameAnswer>
 
 export const debugEval = defineTool({
   name: 'debug_eval',
@@ -93,8 +92,7 @@ export const debugEval = defineTool({
     return orElsewhere(evaluated, { given, look: 'suspensions' }, context)
   },
 
-  show(result) {
-    const { acted_on, frame, ...evaluated } = result as EvaluationInFrame
+  show({ acted_on, frame, ...evaluated }) {
     return showEvaluation(evaluated, [`in ${acted_on}, frame ${frame}`])
   },
 })
@@ -109,7 +107,7 @@ interface InFrame {
 async function evaluatedIn(
   { suspension, frame, expr, onError }: InFrame,
   context: KernelContext,
-): Promise<Outcome<EvaluationInFrame>> {
+): Promise<Outcome<Of<typeof inFrameAnswer>>> {
   const evaluated = await runSuspended({ type: 'frame', suspension, frame, source: expr }, context, onError)
   if (evaluated.type === 'failed') return evaluated
   return workOutcome(evaluated, {
@@ -202,7 +200,7 @@ export const debugRestart = defineTool({
     return orElsewhere(outcome, { given, look: 'suspensions' }, context)
   },
 
-  show: result => showResumed(result as ResumeAnswer | Left),
+  show: showResumed,
 })
 
 async function wentOn(

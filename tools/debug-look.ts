@@ -23,7 +23,6 @@ const otherSuspension = z.object({
   ...suspension.pick({ id: true, how: true, who: true, within: true, type: true, message: true }).shape,
   holder: ownership,
 })
-type OtherSuspension = Of<typeof otherSuspension>
 
 /** What `debug_state` answers with. */
 const debugStateAnswer = z.object({
@@ -71,7 +70,7 @@ export const debugState = defineTool({
     return orElsewhere(opened, { given, look: 'suspensions' }, context)
   },
 
-  show: result => showState(result as DebugState),
+  show: showState,
 })
 
 async function stateOf(
@@ -160,7 +159,7 @@ function stackOf(state: DebugState): string[] {
   return [`frames${page}, ${order}${more}:`, ...backtrace(frames, state, opened)]
 }
 
-function otherLine({ id, within, who, holder, ...error }: OtherSuspension): string {
+function otherLine({ id, within, who, holder, ...error }: Of<typeof otherSuspension>): string {
   const nested = within === null ? '' : `, within ${oneLine(within)}`
   return `also suspended: ${oneLine(id)}${nested}, which ${ownerWords(holder)}, asked for by ${oneLine(who)}: ${oneLine(conditionLine(error))}`
 }
@@ -191,7 +190,7 @@ export const debugFrame = defineTool({
     return orElsewhere(shown, { given, look: 'suspensions' }, context)
   },
 
-  show: result => showFrame(result as DebugFrame),
+  show: showFrame,
 })
 
 async function frameOf(

@@ -157,7 +157,7 @@ export function defineTool<
       if (handler === undefined) throw new Error(`${name} does nothing but what it plans`)
       return handler(args as Checked, context as Context)
     },
-    show: result => show?.(result) ?? indented(result),
+    show: result => show?.(result as Of<Result>) ?? indented(result),
     finalizeDocumentation: (documentation, facts) =>
       finalizeDocumentation?.(documentation, facts) ?? documentation,
   } satisfies Tool)
@@ -284,7 +284,7 @@ interface ToolDefinition<
     context: Needs extends readonly [] ? ToolContext : KernelContext,
   ): Outcome<Of<Result>> | Promise<Outcome<Of<Result>>>
   /** A result as text, as a model is best shown it. Left out: as indented data. */
-  show?(result: unknown): string
+  show?(result: Of<Result>): string
   /**
    * For a tool that the host of a model calls and not the model: what the host reads, as JSON, in place of the result or
    * the error. Such a call is waited for until its end, no dialog of the host is asked about it, and once it has ended

@@ -114,7 +114,7 @@ export const symbolDefinition = defineTool({
     return found.type === 'ok' ? ok({ ...found.result, ...namesOf(scope, given.file) }) : found
   },
 
-  show: result => (result as Definitions).markdown,
+  show: ({ markdown }) => markdown,
 })
 
 async function answer(asked: DefinitionsQuery, context: KernelContext): Promise<Outcome<Definitions>> {

@@ -110,7 +110,7 @@ export const evalExpr = defineTool({
     return workOutcome(evaluated, { ...parts, raised })
   },
 
-  show: result => showEvaluation(result as Evaluation),
+  show: showEvaluation,
 })
 
 /** How the next error can be kept open, where none is unless that is asked for. */

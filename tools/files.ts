@@ -70,7 +70,7 @@ export const readFile = defineTool({
     return readPart(file, part)
   },
 
-  show: result => showFile(result as ReadFile),
+  show: showFile,
 })
 
 interface Part {
@@ -197,7 +197,7 @@ export const getFileInfo = defineTool({
     return info.type === 'failed' ? info : ok(factsOf(info))
   },
 
-  show: result => showFacts(result as FileFacts),
+  show: showFacts,
 })
 
 function factsOf(info: FileInfo): FileFacts {
@@ -275,7 +275,7 @@ export const getProjectRoot = defineTool({
     return ok<ProjectRoot>({ root: roots.root, further_roots: roots.further })
   },
 
-  show: result => showRoots(result as ProjectRoot),
+  show: showRoots,
 })
 
 function showRoots({ root, further_roots }: ProjectRoot): string {

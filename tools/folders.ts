@@ -156,7 +156,7 @@ export const listDirectory = defineTool({
     })
   },
 
-  show: result => showDirectory(result as Directory),
+  show: showDirectory,
 })
 
 function isPart({ next, cut, total, entries, left }: Listed, by: string): boolean {
@@ -286,7 +286,7 @@ export const directoryTree = defineTool({
   ],
 
   handler: (args, context) => drawn(args, context),
-  show: result => showTree(result as Tree),
+  show: showTree,
 })
 
 interface Arguments {

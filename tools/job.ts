@@ -37,7 +37,6 @@ const listedJob = z.object({
   behind: z.string().exactOptional(),
   elapsed_ms: z.number(),
 })
-type Listed = Of<typeof listedJob>
 
 const jobList = z.object({ jobs: z.array(listedJob) })
 type JobList = Of<typeof jobList>
@@ -151,7 +150,7 @@ const listOf = (jobs: Jobs): JobList => ({
   }),
 })
 
-function listed(found: Job, jobs: Jobs): Listed {
+function listed(found: Job, jobs: Jobs): Of<typeof listedJob> {
   const { name: job, tool, kernelName: kernel, outcome, asking, elapsedMs } = found
   const known = { job, tool, kernel, elapsed_ms: Math.round(elapsedMs) }
   if (outcome !== undefined) return { ...known, status: outcome.type === 'ok' ? 'done' : 'failed' }

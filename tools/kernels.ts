@@ -35,7 +35,7 @@ export const kernels = defineTool({
     return ok<ProjectKernels>(await context.kernels.list())
   },
 
-  show: result => showKernels(result as ProjectKernels),
+  show: showKernels,
 })
 
 export const attach = defineTool({
@@ -67,10 +67,7 @@ export const attach = defineTool({
     return chosen.type === 'failed' ? chosen : ok<ProjectKernel>(chosen.kernel)
   },
 
-  show: result => {
-    const kernel = result as ProjectKernel
-    return `attached: ${kernelLine(kernel)}\nCalls of this connection that name no kernel go there.`
-  },
+  show: kernel => `attached: ${kernelLine(kernel)}\nCalls of this connection that name no kernel go there.`,
 })
 
 function showKernels({ kernels, searched, waits }: ProjectKernels): string {

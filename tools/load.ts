@@ -88,7 +88,7 @@ export const loadFile = defineTool({
     return load({ work: { type: 'load', file, ...(names !== undefined && { names }) }, raised }, context)
   },
 
-  show: result => showLoading(result as LoadAnswer),
+  show: showLoading,
 })
 
 export const reload = defineTool({
@@ -116,7 +116,7 @@ export const reload = defineTool({
     return load({ work: { type: 'reload', module }, raised }, context)
   },
 
-  show: result => showLoading(result as LoadAnswer),
+  show: showLoading,
 })
 
 const OUTSIDE =
@@ -261,7 +261,7 @@ export const loadSystem = defineTool({
     return causeFirst(workOutcome(evaluated, { output: context.output, done, raised }), evaluated)
   },
 
-  show: result => showSystem(result as SystemLoading),
+  show: showSystem,
 })
 
 /** Where loading failed: without notes and matters of style, which are no cause. */
@@ -364,7 +364,7 @@ export const runTests = defineTool({
     return workOutcome(evaluated, { output: context.output, done: testRun })
   },
 
-  show: result => showTestRun(result as TestRun),
+  show: showTestRun,
 })
 
 function testRun({ tests, elapsed_ms, diagnostics }: Done, text: PrintedOutput): TestRun {

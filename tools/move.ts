@@ -55,7 +55,7 @@ export const moveFile = defineTool({
     return work.type === 'move' ? moveProposal(work) : work
   },
 
-  show: result => showMoved(result as MoveResult),
+  show: showMoved,
 })
 
 interface Arguments {
@@ -175,7 +175,7 @@ export const deleteFile = defineTool({
     return work.type === 'deletion' ? deleteProposal(work) : work
   },
 
-  show: result => showDeleted(result as DeleteResult),
+  show: showDeleted,
 })
 
 /** One file taken away: worked out, and still there. */

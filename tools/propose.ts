@@ -251,7 +251,6 @@ const proposeResult = z.object({
   /** What was done besides, as sentences: line ends that were kept, and the like. */
   notes: z.array(z.string()),
 })
-type ProposeResult = Of<typeof proposeResult>
 
 export const proposeFileEdit = defineTool({
   name: 'propose_file_edit',
@@ -331,7 +330,7 @@ export const proposeFileEdit = defineTool({
     })
   },
 
-  show: result => showProposed(result as ProposeResult),
+  show: showProposed,
 })
 
 function titleOf({ rewrites }: Draft): string {
@@ -343,7 +342,7 @@ function titleOf({ rewrites }: Draft): string {
   return others.length === 0 ? `Edit ${first}: ${hunks}` : `Edit ${others.length + 1} files: ${hunks}`
 }
 
-function showProposed({ files, hunks, undo, notes }: ProposeResult): string {
+function showProposed({ files, hunks, undo, notes }: Of<typeof proposeResult>): string {
   const each = files.map(({ path, created, lines_added: added, lines_removed: removed, bytes }) => {
     const lines = countLines({ added, removed })
     return `${created ? 'created' : 'edited'} ${oneLine(path)}: ${lines}; it has ${counted(bytes, 'byte')} now`

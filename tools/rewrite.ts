@@ -30,7 +30,6 @@ export const fileWritten = z.object({
   /** Of the whole new content; null where nothing was written. */
   sha256: z.string().nullable(),
 })
-export type WrittenFile = Of<typeof fileWritten>
 
 /** What `write_file` and `edit_file` answer with. */
 export const written = z.object({
@@ -95,7 +94,7 @@ export function proposed(work: Work): Planned<Written> {
 }
 
 /** One of the files that were written, for the answer. */
-export function writtenFile(rewrite: Rewrite, committed: CommittedFile | undefined): WrittenFile {
+export function writtenFile(rewrite: Rewrite, committed: CommittedFile | undefined): Of<typeof fileWritten> {
   const { file, change, diff } = rewrite
   return {
     path: file.shown,

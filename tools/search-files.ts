@@ -126,7 +126,7 @@ export const searchFiles = defineTool({
   ],
 
   handler: (args, context) => search(args, context),
-  show: result => showSearched(result as SearchResult),
+  show: showSearched,
 })
 
 interface Arguments {

@@ -57,7 +57,7 @@ export const undoChange = defineTool({
     return work.type === 'reverses' ? proposed(change, work.all) : work
   },
 
-  show: result => showUndoing(result as UndoResult),
+  show: showUndoing,
 })
 
 /** One file of the change, worked out and not yet written. */

@@ -13,7 +13,6 @@ import {
   rewritten,
   showWritten,
   type Work,
-  type Written,
   written,
 } from './rewrite.ts'
 import { beginning, counted, oneLine } from './text.ts'
@@ -54,7 +53,7 @@ export const writeFile = defineTool({
     body: content,
   }),
   plan: async (args, context) => proposed(await writeWork(args, context)),
-  show: result => showWritten('wrote', result as Written),
+  show: result => showWritten('wrote', result),
 })
 
 interface WholeFile {
@@ -143,7 +142,7 @@ export const insertAtLine = defineTool({
     body: content,
   }),
   plan: async (args, context) => proposed(await insertWork(args, context)),
-  show: result => showWritten('edited', result as Written),
+  show: result => showWritten('edited', result),
 })
 
 interface InsertArguments {
