@@ -38,6 +38,12 @@ test('an unlabelled tool is dangerous', () => {
   assert.is(tool.raise({}), 'dangerous')
 })
 
+test('a definition that does not say what it answers with does not typecheck, and is refused', () => {
+  const { result: _, ...silent } = good
+  // @ts-expect-error -- The field is required.
+  assert.is(breach(() => defineTool(silent)).invariant, 'result')
+})
+
 test('a call can raise its own level and cannot lower it', () => {
   const rising = defineTool({
     ...good,
