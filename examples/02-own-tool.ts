@@ -20,6 +20,7 @@ const countGlobals = defineTool({
   needs: ['globals'],
   parameters: { filter: z.string().max(100).describe('only names that contain this text').optional() },
   examples: [{ args: { filter: 'order' }, shows: 'how many names speak of orders' }],
+  result: z.object({ total: z.number().nullable() }),
   async handler({ filter }, { kernel, lookMs }) {
     const query = { modules: false, limit: 0, ...(filter !== undefined && { filter }) }
     const looked = await kernel.look('globals', query, { deadlineMs: lookMs })
@@ -43,6 +44,7 @@ try {
     needs: [],
     parameters: {},
     examples: [],
+    result: z.null(),
     handler: () => ok(null),
   })
 } catch (error) {

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import {
   type Frame,
-  type LastError,
   LOOKS,
   type Local,
+  type Of,
   type ProgramError,
   type ProgramErrors,
   type Raised,
@@ -27,7 +27,6 @@ import {
   dataTokens,
   duration,
   exceptionLine,
-  type FileSince,
   type FoldedFrames,
   fitting,
   foldedRun,
@@ -49,6 +48,59 @@ import {
 } from './text.ts'
 import { tokensAtMost } from './tokens.ts'
 
+/** A process that has gone; `ended_at` is null where it had no time to say when. */
+const goneProcess = z.object({
+  /** What it ran, or else what it was called. */
+  name: z.string(),
+  pid: z.number(),
+  ended_at: z.string().nullable(),
+  /** Whether the error has ended it. */
+  by_it: z.boolean(),
+})
+export type GoneProcess = Of<typeof goneProcess>
+
+/** An error of the program in a line. */
+const errorSummary = z.object({
+  number: z.number(),
+  at: z.string(),
+  where: z.string().nullable(),
+  times: z.number(),
+  /** `ZeroDivisionError: division by zero` */
+  what: z.string(),
+  /** The innermost line of the program's own; null where there is none. */
+  file: z.string().nullable(),
+  line: z.number().nullable(),
+  /** Where it is of a process that has gone. */
+  of: goneProcess.exactOptional(),
+})
+export type ErrorSummary = Of<typeof errorSummary>
+
+/** Files in which processes that have gone have left their errors, and those that could not be read. */
+const left = z.object({
+  /** Exceptions that finished futures and tasks hold, and nobody has asked for. */
+  in_futures: LOOKS.errors.found.shape.unread,
+  records: z.array(z.string()).exactOptional(),
+  unread: z.array(z.object({ file: z.string(), reason: z.string() })).exactOptional(),
+})
+type Left = Of<typeof left>
+
+/** What `get_last_error` answers with. */
+const errorShown = z.object({
+  ...LOOKS.last_error.found.shape,
+  ...left.shape,
+  /** Where it is one of the program's own. */
+  program: LOOKS.errors.found.shape.errors.element.omit({ error: true, last: true }).exactOptional(),
+  /** Where that is of a process that has gone. */
+  of: goneProcess.exactOptional(),
+  /** Nothing lives that could be asked instead. */
+  living: z.literal(false).exactOptional(),
+  /** The other errors of the program, newest first. */
+  others: z.array(errorSummary),
+  /** Beside an error of the program: what was evaluated since, and failed. */
+  newer: z.object({ who: z.string().nullable(), at: z.string(), what: z.string() }).exactOptional(),
+})
+export type ErrorShown = Of<typeof errorShown>
+
 export const getLastError = defineTool({
   name: 'get_last_error',
   description:
@@ -67,7 +119,7 @@ export const getLastError = defineTool({
   profile: 'live',
   categories: ['introspection', 'debugging'],
   needs: ['last_error'],
-  result: LOOKS.last_error.found,
+  result: errorShown,
   examples: [
     { args: {}, shows: 'the last failure, frame by frame' },
     { args: { number: 3 }, shows: 'an earlier error of the program' },
@@ -130,55 +182,8 @@ export const getLastError = defineTool({
     })
   },
 
-  show: result => showLastError(result as ErrorShown),
+  show: showLastError,
 })
-
-/** What `get_last_error` answers with. */
-export interface ErrorShown extends LastError, Left {
-  /** Where it is one of the program's own. */
-  readonly program?: Omit<ProgramError, 'error' | 'last'>
-  /** Where that is of a process that has gone. */
-  readonly of?: GoneProcess
-  /** Nothing lives that could be asked instead. */
-  readonly living?: false
-  /** The other errors of the program, newest first. */
-  readonly others: readonly ErrorSummary[]
-  /** Beside an error of the program: what was evaluated since, and failed. */
-  readonly newer?: { readonly who: string | null; readonly at: string; readonly what: string }
-}
-
-/** Files in which processes that have gone have left their errors, and those that could not be read. */
-interface Left {
-  /** Exceptions that finished futures and tasks hold, and nobody has asked for. */
-  readonly in_futures?: NonNullable<ProgramErrors['unread']>
-  readonly records?: readonly string[]
-  readonly unread?: readonly { readonly file: string; readonly reason: string }[]
-}
-
-/** A process that has gone; `ended_at` is null where it had no time to say when. */
-export interface GoneProcess {
-  /** What it ran, or else what it was called. */
-  readonly name: string
-  readonly pid: number
-  readonly ended_at: string | null
-  /** Whether the error has ended it. */
-  readonly by_it: boolean
-}
-
-/** An error of the program in a line. */
-export interface ErrorSummary {
-  readonly number: number
-  readonly at: string
-  readonly where: string | null
-  readonly times: number
-  /** `ZeroDivisionError: division by zero` */
-  readonly what: string
-  /** The innermost line of the program's own; null where there is none. */
-  readonly file: string | null
-  readonly line: number | null
-  /** Where it is of a process that has gone. */
-  readonly of?: GoneProcess
-}
 
 /** As many as an image keeps. */
 const PROGRAM_ERRORS = 20
@@ -561,7 +566,7 @@ export const getReplHistory = defineTool({
     return ok<RunHistory>({ entries: fitting(entries, dataTokens), total })
   },
 
-  show: result => showHistory(result as RunHistory),
+  show: showHistory,
 })
 
 function showHistory({ entries, total }: RunHistory): string {
@@ -599,6 +604,18 @@ const stack = LOOKS.threads.found.shape.threads.element
 const foldedFrames = z.object({ folded: z.number(), libraries: z.array(z.string()) })
 const stacks = z.array(stack.extend({ frames: z.array(z.union([foldedFrames, stack.shape.frames.element])) }))
 
+/** What `threads` answers with. */
+const threadsAnswer = z.object({
+  ...LOOKS.threads.found.shape,
+  threads: stacks,
+  tasks: stacks,
+  /** How to see the frames of libraries, where some are folded. */
+  open: z.string().exactOptional(),
+})
+export type ThreadsShown = Of<typeof threadsAnswer> & Told
+type StackShown = ThreadsShown['threads'][number]
+export type FrameShown = StackShown['frames'][number]
+
 export const threads = defineTool({
   name: 'threads',
   description:
@@ -620,7 +637,7 @@ export const threads = defineTool({
   profile: 'live',
   categories: ['introspection', 'debugging'],
   needs: ['threads'],
-  result: z.object({ ...LOOKS.threads.found.shape, threads: stacks, tasks: stacks }),
+  result: threadsAnswer,
   examples: [
     { args: {}, shows: 'where every thread and task stands' },
     { args: { filter: 'checkout', limit: 3 }, shows: 'only the stacks with something called “checkout”' },
@@ -642,22 +659,8 @@ export const threads = defineTool({
     return ok(fitted(all ? proved : folded(proved)))
   },
 
-  show: result => showThreads(result as ThreadsShown),
+  show: showThreads,
 })
-
-/** What `threads` answers with. */
-export interface ThreadsShown extends Omit<Threads, 'threads' | 'tasks'>, Told {
-  readonly threads: readonly StackShown[]
-  readonly tasks: readonly StackShown[]
-  /** How to see the frames of libraries, where some are folded. */
-  readonly open?: string
-}
-
-interface StackShown extends Omit<Stack, 'frames'> {
-  readonly frames: readonly FrameShown[]
-}
-
-export type FrameShown = (Frame & FileSince) | FoldedFrames
 
 const isFolded = (frame: FrameShown): frame is FoldedFrames => 'folded' in frame
 
@@ -772,7 +775,7 @@ function folder(open: string): Folder {
 }
 
 /** `shop/orders.py:12 in total`, below it the line of source, and below that the locals. */
-function frameLines(frame: Frame & FileSince): string[] {
+function frameLines(frame: Frame): string[] {
   const { function: name, source, locals, locals_omitted, repeated = 1 } = frame
   const place = placeOf(frame)
   const times =

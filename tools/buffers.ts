@@ -1,23 +1,25 @@
 import { z } from 'zod'
+import type { Of } from '../wire/kernel.ts'
 import type { SeenFile, ToolContext } from './contract.ts'
 import { defineTool } from './define.ts'
-import { PART, type ReadFile, readPart, showFile } from './files.ts'
+import { fileRead, PART, type ReadFile, readPart, showFile } from './files.ts'
 import { newlineOf, unspelled } from './newlines.ts'
 import { type Failed, type Outcome, ok } from './outcome.ts'
 import { LOOKS_AT_PATH, PATH } from './parameters.ts'
 import { isText, nothingThere, notText } from './rewrite.ts'
-import { type Found, faultOfText, foundLines, openMatcher, scan } from './search-files.ts'
+import { type Found, faultOfText, foundFile, foundLines, openMatcher, scan } from './search-files.ts'
 import { counted, oneLine } from './text.ts'
 
 /** Whose text it is. */
-interface Origin {
+const origin = z.object({
   /** The editor that has the file open, as it calls itself; null: none offers it, and this is the file. */
-  readonly editor: string | null
+  editor: z.string().nullable(),
   /** The text differs from the file. */
-  readonly unsaved: boolean
-}
+  unsaved: z.boolean(),
+})
+type Origin = Of<typeof origin>
 
-interface ReadBuffer extends ReadFile, Origin {}
+type ReadBuffer = ReadFile & Origin
 
 export const readBuffer = defineTool({
   name: 'read_buffer',
@@ -26,6 +28,7 @@ export const readBuffer = defineTool({
     'editor has it open, the answer is the file, and says so. edit_file changes the file. Runs no code.',
   parameters: { path: PATH, ...PART },
   parameterAliases: { line: 'from' },
+  result: fileRead.extend(origin.shape),
   ...LOOKS_AT_PATH,
   examples: [{ args: { path: 'shop/orders.py' }, shows: 'what a person is typing' }],
 
@@ -36,10 +39,10 @@ export const readBuffer = defineTool({
     return read.type === 'ok' ? ok({ ...read.result, ...found.origin }) : read
   },
 
-  show: result => `${originWords(result as ReadBuffer)}\n${showFile(result as ReadBuffer)}`,
+  show: result => `${originWords(result)}\n${showFile(result)}`,
 })
 
-interface BufferMatches extends Found, Origin {}
+type BufferMatches = Found & Origin
 
 export const searchInBuffer = defineTool({
   name: 'search_in_buffer',
@@ -60,6 +63,7 @@ export const searchInBuffer = defineTool({
   parameterAliases: { query: 'text', pattern: 'text' },
   ...LOOKS_AT_PATH,
   categories: ['files', 'search'],
+  result: foundFile.extend(origin.shape),
   examples: [{ args: { path: 'shop/orders.py', text: 'total' }, shows: 'the lines with a text' }],
 
   async handler(
@@ -84,8 +88,7 @@ export const searchInBuffer = defineTool({
     return ok({ path: file.shown, kind: 'file', matches: count, lines, ...more, ...origin })
   },
 
-  show(result) {
-    const found = result as BufferMatches
+  show(found) {
     const count = found.matches ? counted(found.matches, 'line') : 'not found'
     return [`${originWords(found)}; ${count}`, ...foundLines(found)].join('\n')
   },

@@ -1,17 +1,18 @@
 import { z } from 'zod'
+import type { Of } from '../wire/kernel.ts'
 import { defineTool } from './define.ts'
 import {
-  type Diagnostics,
   type Done,
   diagnosed,
   holdsErrors,
   IN_PACKAGE,
-  type InForce,
   inForce,
   insideWord,
   PLACED,
   type PrintedOutput,
+  packageInForce,
   placeGiven,
+  ranAnswer,
   runWork,
   showDiagnosed,
   showInForce,
@@ -24,14 +25,16 @@ import { SOURCE_LENGTH } from './parameters.ts'
 import { cutNote, duration, oneLine } from './text.ts'
 
 /** What compiling is answered with: that the compiler found errors is a result, not a failure of the call. */
-interface Compilation extends PrintedOutput, Diagnostics, InForce {
+const compilationAnswer = z.object({
+  ...ranAnswer.shape,
+  ...packageInForce.shape,
   /** False where the compiler found an error: what it is about was not compiled. */
-  readonly compiled: boolean
+  compiled: z.boolean(),
   /** Names that stand for something new: those that were there before are `replaced`. */
-  readonly added: readonly string[]
-  readonly replaced: readonly string[]
-  readonly elapsed_ms: number
-}
+  added: z.array(z.string()),
+  replaced: z.array(z.string()),
+})
+type Compilation = Of<typeof compilationAnswer>
 
 export const compileForm = defineTool({
   name: 'compile_form',
@@ -50,6 +53,7 @@ export const compileForm = defineTool({
   needs: ['compile'],
   starts: true,
   multiline: ['expr'],
+  result: compilationAnswer,
   examples: [
     { args: { expr: '(defun area (r) (* pi r r))' }, shows: 'a new definition, with what the compiler says' },
     {
@@ -75,7 +79,7 @@ export const compileForm = defineTool({
     return workOutcome(evaluated, { output: context.output, done: compilation, raised })
   },
 
-  show: result => showCompilation(result as Compilation),
+  show: showCompilation,
 })
 
 function compilation(done: Done, text: PrintedOutput): Compilation {
@@ -104,16 +108,18 @@ function showCompilation(result: Compilation): string {
 }
 
 /** What a macro form expands to, as text in the language of the image. */
-interface Expansion extends PrintedOutput, Diagnostics, InForce {
-  readonly expansion: string
+const expansionAnswer = z.object({
+  ...ranAnswer.shape,
+  ...packageInForce.shape,
+  expansion: z.string(),
   /** How many characters it has, where that is known. */
-  readonly original_len: number | null
+  original_len: z.number().nullable(),
   /** For `read_more`, where it was cut. */
-  readonly handle?: string
+  handle: z.string().exactOptional(),
   /** What must be known of it, such as that the form is no macro form and stands for itself. */
-  readonly note?: string
-  readonly elapsed_ms: number
-}
+  note: z.string().exactOptional(),
+})
+type Expansion = Of<typeof expansionAnswer>
 
 export const macroexpandForm = defineTool({
   name: 'macroexpand_form',
@@ -135,6 +141,7 @@ export const macroexpandForm = defineTool({
   needs: ['expand'],
   starts: true,
   multiline: ['expr'],
+  result: expansionAnswer,
   examples: [
     { args: { expr: '(when ready (ship order))' }, shows: 'what one macro makes of a form' },
     { args: { expr: '(loop for x in xs sum x)', full: true, package: 'SHOP' }, shows: 'all of it expanded' },
@@ -154,7 +161,7 @@ export const macroexpandForm = defineTool({
     return workOutcome(evaluated, { output: context.output, done: expansion })
   },
 
-  show: result => showExpansion(result as Expansion),
+  show: showExpansion,
 })
 
 function expansion(done: Done, text: PrintedOutput): Expansion {

@@ -13,12 +13,15 @@ import type {
 import type { Signal } from '../wire/signal.ts'
 import type { Newline } from './newlines.ts'
 import type { Failed, Ok, Outcome } from './outcome.ts'
+import type { Displayed, Expiring, Ownership, ProjectKernel } from './shapes.ts'
+
+export type { Displayed, DisplayedFile, Expiring, Ownership, ProjectKernel } from './shapes.ts'
 
 /**
  * What working a call out comes to. `Ok` means that there is nothing to do: its result is the answer, nobody is asked,
  * and nothing is run. A failure is the answer too.
  */
-export type Planned = Proposal | Ok<unknown> | Failed
+export type Planned<Result = unknown> = Proposal<Result> | Ok<Result> | Failed
 
 /** What a person is shown before a call that needs approval: the thing itself, never a summary of it. */
 export interface Preview {
@@ -30,7 +33,7 @@ export interface Preview {
  * A call worked out to the last byte, with nothing done yet. The gate freezes it: what a person approves is exactly
  * this, and what happens afterwards is exactly this or nothing.
  */
-export interface Proposal {
+export interface Proposal<Result = unknown> {
   readonly type: 'proposal'
   readonly preview: Preview
   /**
@@ -41,22 +44,22 @@ export interface Proposal {
   /** The whole effect on files. Empty for a tool that changes none, and whose handler does what was approved. */
   readonly changes: readonly FileChange[]
   /** The result of the call once the changes are in the files. With `changes`, and only then. */
-  result?(committed: Committed): unknown
+  result?(committed: Committed): Result
   /** The parts that a person may take or leave one by one. Left out: it is taken or left as a whole. */
-  readonly hunks?: Hunks
+  readonly hunks?: Hunks<Result>
   /** The change that it takes back, where it is an undo. */
   readonly undoes?: string
 }
 
 /** What a proposal changes, in parts, and what becomes of it when a person takes only some of them. */
-export interface Hunks {
+export interface Hunks<Result = unknown> {
   /** In the order in which they are shown; at least one. Those of one file do not share a line. */
   readonly all: readonly Hunk[]
   /**
    * The same proposal, from the same evidence, with these choices; one for every hunk, and at least one that is not
    * refused. A failure where an edited text cannot be written; it says which.
    */
-  choose(choices: readonly Choice[]): Proposal | Failed
+  choose(choices: readonly Choice[]): Proposal<Result> | Failed
 }
 
 /** Whole lines of one file, and what is to stand in their place. */
@@ -163,7 +166,8 @@ export interface SeenFile {
   readonly evidence: Evidence
 }
 
-export type TextEncoding = 'utf-8' | 'utf-8-bom' | 'utf-16le' | 'utf-16be' | 'latin-1' | 'binary'
+export const TEXT_ENCODINGS = ['utf-8', 'utf-8-bom', 'utf-16le', 'utf-16be', 'latin-1', 'binary'] as const
+export type TextEncoding = (typeof TEXT_ENCODINGS)[number]
 
 /** A file that is open in an editor, with its text there, saved or not. Lines end with LF. */
 export interface OpenBuffer {
@@ -290,7 +294,8 @@ export interface WalkOrder extends LookOrder {
   readonly after: string | undefined
 }
 
-export type EntryKind = 'file' | 'folder' | 'link' | 'pipe' | 'socket' | 'device' | 'unknown'
+export const ENTRY_KINDS = ['file', 'folder', 'link', 'pipe', 'socket', 'device', 'unknown'] as const
+export type EntryKind = (typeof ENTRY_KINDS)[number]
 
 /** One name in a folder. */
 export interface Entry {
@@ -530,26 +535,6 @@ type KernelChoice =
   /** It is not of the project; `what` says what it is. Nothing was done. */
   | { readonly type: 'elsewhere'; readonly what: string }
 
-/** A kernel, or a program that listens and could become one. */
-export interface ProjectKernel {
-  readonly name: string
-  /** What all that are called so are asked by: `web/*` for `web` and `web/2`, whose group is `web`. */
-  readonly group: string
-  /** That of a kernel; of what is not attached `listens`, or `supervisor`, `helper`, `orphan` for what calls do not go to by themselves. */
-  readonly state: string
-  /** Calls of this connection that name no kernel go there. */
-  readonly chosen: boolean
-  readonly language: string
-  readonly pid: number | null
-  /** For how long the call that runs there has run; null where none does. */
-  readonly running_ms: number | null
-  readonly suspended: number
-  /** What it was started as, or what kind of image it is. */
-  readonly what: string
-  /** How it ended, or what is wrong with it. */
-  readonly message: string | null
-}
-
 /** What the handler of a tool with `needs` is given besides: an image that has those abilities. */
 export interface KernelContext extends ToolContext {
   readonly kernel: Kernel
@@ -595,38 +580,12 @@ export interface Leases {
   acts(id: string): (evaluated: Evaluated) => void
 }
 
-/** A suspension, and how long it waits for its owner, in milliseconds. */
-export interface Expiring extends Suspension {
-  readonly expires_in_ms: number
-}
-
-/** Whose a suspended evaluation is, as a caller sees it. */
-export type Ownership =
-  | { readonly type: 'you' }
-  /** All agents of its project own it, this caller among them. */
-  | { readonly type: 'anyone' }
-  /** Another caller; `person`: somebody who sits. */
-  | { readonly type: 'other'; readonly who: string; readonly person: boolean }
-
 /** The output of one call, bounded, in order. */
 export interface OutputLog {
   add(event: EvalEvent): void
   soFar(): OutputSoFar
   /** What the code has drawn or displayed: pictures and pages are kept as files. */
   display(displays: readonly Display[], omitted: number): void
-}
-
-/** Something that code has drawn or displayed, as its caller is told. */
-export interface Displayed extends Pick<Display, 'what' | 'shown' | 'text' | 'for_people' | 'note'> {
-  readonly files?: readonly DisplayedFile[]
-}
-
-export interface DisplayedFile {
-  readonly path: string
-  readonly media_type: 'image/png' | 'text/html'
-  readonly bytes: number
-  /** Pixels, as `640 × 480`, of a picture. */
-  readonly size?: string
 }
 
 export interface OutputSoFar {

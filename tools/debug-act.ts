@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import type { Loaded, Suspension, WayOn } from '../wire/kernel.ts'
+import { loaded, type Of, suspension, type WayOn } from '../wire/kernel.ts'
 import type { KernelContext } from './contract.ts'
 import { defineTool } from './define.ts'
-import { type Evaluation, evaluation, showEvaluation } from './evaluate.ts'
+import { evaluation, evaluationAnswer, showEvaluation } from './evaluate.ts'
 import {
   type Done,
   holdRefused,
@@ -11,6 +11,7 @@ import {
   type OnError,
   type PrintedOutput,
   printed,
+  printedOutput,
   runSuspended,
   showPrinted,
   workOutcome,
@@ -35,6 +36,14 @@ import {
 } from './suspensions.ts'
 import { duration, oneLine } from './text.ts'
 
+/** What code came to in a frame. */
+const inFrameAnswer = z.object({
+  ...evaluationAnswer.shape,
+  /** The suspension that the frame is of. */
+  acted_on: z.string(),
+  frame: z.number(),
+})
+
 export const debugEval = defineTool({
   name: 'debug_eval',
   description:
@@ -56,6 +65,7 @@ export const debugEval = defineTool({
   categories: ['debugging', 'execution'],
   needs: ['suspend', 'suspensions', 'suspension'],
   multiline: ['expr'],
+  result: inFrameAnswer,
   examples: [
     { args: { expr: 'len(order.lines)' }, shows: 'a value, where the last error happened' },
     { args: { suspension: 's3', frame: 2, expr: '(setf rate 3)' }, shows: 'a variable of a Lisp frame set' },
@@ -82,18 +92,10 @@ export const debugEval = defineTool({
     return orElsewhere(evaluated, { given, look: 'suspensions' }, context)
   },
 
-  show(result) {
-    const { acted_on, frame, ...evaluated } = result as EvaluationInFrame
+  show({ acted_on, frame, ...evaluated }) {
     return showEvaluation(evaluated, [`in ${acted_on}, frame ${frame}`])
   },
 })
-
-/** What code came to in a frame. */
-interface EvaluationInFrame extends Evaluation {
-  /** The suspension that the frame is of. */
-  readonly acted_on: string
-  readonly frame: number
-}
 
 interface InFrame {
   readonly suspension: string
@@ -105,7 +107,7 @@ interface InFrame {
 async function evaluatedIn(
   { suspension, frame, expr, onError }: InFrame,
   context: KernelContext,
-): Promise<Outcome<EvaluationInFrame>> {
+): Promise<Outcome<Of<typeof inFrameAnswer>>> {
   const evaluated = await runSuspended({ type: 'frame', suspension, frame, source: expr }, context, onError)
   if (evaluated.type === 'failed') return evaluated
   return workOutcome(evaluated, {
@@ -117,6 +119,29 @@ async function evaluatedIn(
     refused: listing(suspension),
   })
 }
+
+/** What the evaluation came to in the end: its values, as of `eval_expr`, and what it has loaded. */
+const resumeAnswer = z.object({
+  ...evaluationAnswer.shape,
+  /** The suspension that went on. */
+  acted_on: z.string(),
+  /** It was an error of a person's own, whose value is shown where they had called. */
+  returned_to_owner: z.literal(true).exactOptional(),
+  loaded: loaded.exactOptional(),
+})
+type ResumeAnswer = Of<typeof resumeAnswer>
+
+/** It was given up, or left by a restart that leads to the top level: it has no value. */
+const leftAnswer = z.object({
+  ...printedOutput.shape,
+  status: z.literal('left'),
+  acted_on: z.string(),
+  message: z.string(),
+  /** What is the caller's newest now; null where nothing of theirs is suspended any more. Left out: not known. */
+  newest: suspension.pick({ id: true, level: true, type: true, message: true }).nullable().exactOptional(),
+  elapsed_ms: z.number(),
+})
+export type Left = Of<typeof leftAnswer>
 
 export const debugRestart = defineTool({
   name: 'debug_restart',
@@ -146,6 +171,7 @@ export const debugRestart = defineTool({
   profile: 'live',
   categories: ['debugging', 'execution'],
   needs: ['suspend', 'suspensions', 'suspension'],
+  result: z.union([resumeAnswer, leftAnswer]),
   examples: [
     { args: { restart: 'use-value', value: '42' }, shows: 'a restart by its name, with a value' },
     { args: { suspension: 's3', restart: '1' }, shows: 'a restart by its number' },
@@ -174,7 +200,7 @@ export const debugRestart = defineTool({
     return orElsewhere(outcome, { given, look: 'suspensions' }, context)
   },
 
-  show: result => showResumed(result as ResumeAnswer | Left),
+  show: showResumed,
 })
 
 async function wentOn(
@@ -379,25 +405,6 @@ async function previewOf(
 function resumed(done: Done, text: PrintedOutput): Omit<ResumeAnswer, 'acted_on'> {
   const { loaded } = done
   return { ...evaluation(done, text), ...(loaded !== undefined && { loaded }) }
-}
-
-/** What the evaluation came to in the end: its values, as of `eval_expr`, and what it has loaded. */
-interface ResumeAnswer extends Evaluation {
-  /** The suspension that went on. */
-  readonly acted_on: string
-  /** It was an error of a person's own, whose value is shown where they had called. */
-  readonly returned_to_owner?: true
-  readonly loaded?: Loaded
-}
-
-/** It was given up, or left by a restart that leads to the top level: it has no value. */
-export interface Left extends PrintedOutput {
-  readonly status: 'left'
-  readonly acted_on: string
-  readonly message: string
-  /** What is the caller's newest now; null where nothing of theirs is suspended any more. Left out: not known. */
-  readonly newest?: Pick<Suspension, 'id' | 'level' | 'type' | 'message'> | null
-  readonly elapsed_ms: number
 }
 
 /** The values, or that there are none, and which suspension it was. */

@@ -4,47 +4,39 @@ import {
   type FrameQuery,
   LOOKS,
   type Of,
-  type StackFrame,
   type SuspendedFrame,
   type Suspension,
+  suspension,
 } from '../wire/kernel.ts'
-import type { Expiring, KernelContext, Ownership } from './contract.ts'
+import type { KernelContext, Ownership } from './contract.ts'
 import { defineTool } from './define.ts'
 import { type Told, termsOf } from './languages.ts'
 import { lookUp, orElsewhere } from './look.ts'
 import { type Outcome, ok } from './outcome.ts'
 import { framesProved } from './proof.ts'
-import {
-  backtrace,
-  conditionLine,
-  type NumberedRestart,
-  numbered,
-  restartChoices,
-  suspensionLine,
-} from './suspension-text.ts'
+import { expiring, numberedRestart, ownership } from './shapes.ts'
+import { backtrace, conditionLine, numbered, restartChoices, suspensionLine } from './suspension-text.ts'
 import { aSuspension, FRAME, type Meant, ownerWords, SUSPENSION, suspensionMeant } from './suspensions.ts'
 import { counted, cutNote, dataTokens, fitting, indent, oneLine, setIn } from './text.ts'
 
-/** What `debug_state` answers with. */
-export interface DebugState extends Told {
-  readonly suspension: Expiring
-  readonly holder: Ownership
-  /** The number is that under which one is taken. */
-  readonly restarts: readonly NumberedRestart[]
-  /** Frame 0 is where the error happened. */
-  readonly frames: readonly StackFrame[]
-  /** The first frame of the next page; null where this is the last. */
-  readonly next: number | null
-  readonly frames_total: number | null
-  /** No frames are folded in its text. */
-  readonly all?: boolean
-  /** What else is suspended in the image, newest first; only where no suspension was named. */
-  readonly others?: readonly OtherSuspension[]
-}
+const otherSuspension = z.object({
+  ...suspension.pick({ id: true, how: true, who: true, within: true, type: true, message: true }).shape,
+  holder: ownership,
+})
 
-interface OtherSuspension extends Pick<Suspension, 'id' | 'how' | 'who' | 'within' | 'type' | 'message'> {
-  readonly holder: Ownership
-}
+/** What `debug_state` answers with. */
+const debugStateAnswer = z.object({
+  ...LOOKS.suspension.found.shape,
+  suspension: expiring,
+  holder: ownership,
+  /** The number is that under which one is taken. */
+  restarts: z.array(numberedRestart),
+  /** No frames are folded in its text. */
+  all: z.boolean().exactOptional(),
+  /** What else is suspended in the image, newest first; only where no suspension was named. */
+  others: z.array(otherSuspension).exactOptional(),
+})
+export type DebugState = Of<typeof debugStateAnswer> & Told
 
 export const debugState = defineTool({
   name: 'debug_state',
@@ -65,6 +57,7 @@ export const debugState = defineTool({
   profile: 'live',
   categories: ['debugging'],
   needs: ['suspensions', 'suspension'],
+  result: debugStateAnswer,
   examples: [
     { args: {}, shows: 'what was suspended last, with its restarts and innermost frames' },
     { args: { suspension: 's3', from: 20 }, shows: 'the next frames of a deep stack' },
@@ -77,7 +70,7 @@ export const debugState = defineTool({
     return orElsewhere(opened, { given, look: 'suspensions' }, context)
   },
 
-  show: result => showState(result as DebugState),
+  show: showState,
 })
 
 async function stateOf(
@@ -166,7 +159,7 @@ function stackOf(state: DebugState): string[] {
   return [`frames${page}, ${order}${more}:`, ...backtrace(frames, state, opened)]
 }
 
-function otherLine({ id, within, who, holder, ...error }: OtherSuspension): string {
+function otherLine({ id, within, who, holder, ...error }: Of<typeof otherSuspension>): string {
   const nested = within === null ? '' : `, within ${oneLine(within)}`
   return `also suspended: ${oneLine(id)}${nested}, which ${ownerWords(holder)}, asked for by ${oneLine(who)}: ${oneLine(conditionLine(error))}`
 }
@@ -197,7 +190,7 @@ export const debugFrame = defineTool({
     return orElsewhere(shown, { given, look: 'suspensions' }, context)
   },
 
-  show: result => showFrame(result as DebugFrame),
+  show: showFrame,
 })
 
 async function frameOf(

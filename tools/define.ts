@@ -41,6 +41,7 @@ export const INVARIANTS = {
   paths: 'What names a file is a parameter that is a text, so that its real path can be judged.',
   multiline: 'What has several lines is a parameter that is a text, named once.',
   plan: 'A safe tool works out no plan: it changes nothing that a person could be asked about.',
+  result: 'The result is a zod type.',
   handler: 'The handler is a function; a tool that does nothing but what it plans has none.',
   unique: 'No two tools of a registry share a name or an alias.',
 } as const
@@ -96,7 +97,7 @@ function defaultsOf(shape: z.ZodRawShape): ReadonlyMap<string, string> {
 export function defineTool<
   const Shape extends z.ZodRawShape,
   const Needs extends readonly Ability[],
-  Result extends z.ZodType = z.ZodType,
+  Result extends z.ZodType,
 >(definition: ToolDefinition<Shape, Needs, Result>): Tool {
   // A check of all tools takes a third of the time in which a command or a daemon starts.
   if (typeof IS_BUILT === 'undefined') checkDefinition(definition)
@@ -156,7 +157,7 @@ export function defineTool<
       if (handler === undefined) throw new Error(`${name} does nothing but what it plans`)
       return handler(args as Checked, context as Context)
     },
-    show: result => show?.(result) ?? indented(result),
+    show: result => show?.(result as Of<Result>) ?? indented(result),
     finalizeDocumentation: (documentation, facts) =>
       finalizeDocumentation?.(documentation, facts) ?? documentation,
   } satisfies Tool)
@@ -240,8 +241,8 @@ interface ToolDefinition<
   /** It has code to run, so that an empty image is started where no kernel lives. All others only look into what lives. */
   readonly starts?: true
   readonly examples: readonly Example<z.input<z.ZodObject<Shape>>>[]
-  /** What it answers with, for programs. There may be more fields. Left out: only its handler knows. */
-  readonly result?: Result
+  /** What it answers with, for programs; what any answer may say besides (`besides`) is not in it. */
+  readonly result: Result
   /** The level for these arguments, where it is higher than `level`. It cannot lower it. */
   raise?(args: z.output<z.ZodObject<Shape>>): Level
   preview?(args: z.output<z.ZodObject<Shape>>): Preview
@@ -256,7 +257,7 @@ interface ToolDefinition<
    * of the arguments. A failure is the answer, and nobody is asked; so is a result, where there is nothing to do. What
    * it changes in files is carried out by the daemon, and the tool then has no handler.
    */
-  plan?(args: z.output<z.ZodObject<Shape>>, context: PlanContext): Promise<Planned>
+  plan?(args: z.output<z.ZodObject<Shape>>, context: PlanContext): Promise<Planned<Of<Result>>>
   /**
    * Asked before a kernel is found or started for the call. An outcome is the answer, and `undefined` means that
    * a kernel is needed: a text kept by the daemon can be read after the kernel that printed it is gone.
@@ -283,7 +284,7 @@ interface ToolDefinition<
     context: Needs extends readonly [] ? ToolContext : KernelContext,
   ): Outcome<Of<Result>> | Promise<Outcome<Of<Result>>>
   /** A result as text, as a model is best shown it. Left out: as indented data. */
-  show?(result: unknown): string
+  show?(result: Of<Result>): string
   /**
    * For a tool that the host of a model calls and not the model: what the host reads, as JSON, in place of the result or
    * the error. Such a call is waited for until its end, no dialog of the host is asked about it, and once it has ended
@@ -305,7 +306,6 @@ type Other =
   | 'attaches'
   | 'starts'
   | 'examples'
-  | 'result'
   | 'paths'
   | 'withoutKernel'
   | 'handler'
@@ -323,7 +323,6 @@ export interface Tool extends Required<Omit<ToolDefinition<z.ZodRawShape, readon
   readonly starts: boolean
   readonly forHost: ((envelope: Envelope, args: Arguments) => unknown) | undefined
   readonly examples: readonly Example<Arguments>[]
-  readonly result: z.ZodType | undefined
   readonly paths: readonly NamedPath[]
   /** Whether rules about paths can speak about it: its arguments name files, or its plan may change some. */
   readonly namesFiles: boolean
@@ -361,6 +360,7 @@ function checkDefinition(definition: UncheckedDefinition): void {
   checkText('description', definition.description, DESCRIPTION_LENGTH, refuse)
   checkWords(definition, refuse)
   const plansAll = definition.handler === undefined && typeof definition.plan === 'function'
+  if (!(definition.result instanceof z.ZodType)) refuse('result', 'result is not a zod type')
   if (!plansAll && typeof definition.handler !== 'function') refuse('handler', 'handler is not a function')
   const parameters = checkParameters(definition.parameters, refuse)
   checkParameterAliases(definition, parameters, refuse)

@@ -3,6 +3,9 @@ import {
   type Definition,
   type DefinitionPart,
   type DefinitionQuery,
+  definition,
+  definitionPart,
+  type Of,
   type Proof,
   SECTIONS,
 } from '../wire/kernel.ts'
@@ -10,10 +13,11 @@ import type { KernelContext } from './contract.ts'
 import { defineTool } from './define.ts'
 import { termsOf } from './languages.ts'
 import { aName, lookUpName } from './look.ts'
-import { type Failed, failed, type Ok, type Outcome, ok, packageRefused, type ToolError } from './outcome.ts'
+import { type Failed, failed, type Ok, type Outcome, ok, packageRefused } from './outcome.ts'
 import { NAME_LENGTH, NAMED_IN, parameterFor } from './parameters.ts'
 import { definitionProved } from './proof.ts'
 import { NAMES_OF, namesOf, notLoaded, scopeOf } from './scope.ts'
+import { toolErrorShape } from './shapes.ts'
 import { oneLine, placeOf } from './text.ts'
 
 /** Characters of source in one answer, over all its symbols: as much as any client shows its model uncut. */
@@ -26,27 +30,30 @@ const LEFT_OUT = 50
 /** The most that `max_length` can be; more is taken for that. */
 const MOST_LENGTH = 1_000_000
 
-/** What `symbol_definition` answers with: a page to read, and the facts of each symbol, in the order asked for. */
-export interface Definitions {
-  readonly markdown: string
-  readonly symbols: readonly SymbolFacts[]
-  /** Whether the source of any symbol was cut. */
-  readonly truncated: boolean
-}
-
 /** One symbol: everything but its source, which is in the page; or why there is nothing. */
-type SymbolFacts =
-  | (Omit<Definition, 'source' | 'parts' | 'running'> & {
-      readonly ok: true
-      readonly proof?: Proof
-      /** What else the name stands for, and methods; their source is in the page. */
-      readonly parts?: readonly Omit<DefinitionPart, 'source'>[]
-      readonly truncated: boolean
-      readonly original_len: number | null
-      /** For `read_more`, where the source was cut. */
-      readonly handle?: string
-    })
-  | { readonly ok: false; readonly name: string; readonly error: ToolError }
+const symbolFacts = z.discriminatedUnion('ok', [
+  z.object({
+    ok: z.literal(true),
+    ...definition.omit({ source: true, parts: true, running: true, page: true }).shape,
+    /** What else the name stands for, and methods; their source is in the page. */
+    parts: z.array(definitionPart.omit({ source: true, running: true })).exactOptional(),
+    truncated: z.boolean(),
+    original_len: z.number().nullable(),
+    /** For `read_more`, where the source was cut. */
+    handle: z.string().exactOptional(),
+  }),
+  z.object({ ok: z.literal(false), name: z.string(), error: toolErrorShape }),
+])
+type SymbolFacts = Of<typeof symbolFacts>
+
+/** What `symbol_definition` answers with: a page to read, and the facts of each symbol, in the order asked for. */
+const definitionsAnswer = z.object({
+  markdown: z.string(),
+  symbols: z.array(symbolFacts),
+  /** Whether the source of any symbol was cut. */
+  truncated: z.boolean(),
+})
+export type Definitions = Of<typeof definitionsAnswer>
 
 export const symbolDefinition = defineTool({
   name: 'symbol_definition',
@@ -79,6 +86,7 @@ export const symbolDefinition = defineTool({
   profile: 'live',
   categories: ['introspection'],
   needs: ['definition'],
+  result: definitionsAnswer,
   examples: [
     { args: { symbols: ['shop.Order.total'] }, shows: 'the source of one method' },
     {
@@ -106,7 +114,7 @@ export const symbolDefinition = defineTool({
     return found.type === 'ok' ? ok({ ...found.result, ...namesOf(scope, given.file) }) : found
   },
 
-  show: result => (result as Definitions).markdown,
+  show: ({ markdown }) => markdown,
 })
 
 async function answer(asked: DefinitionsQuery, context: KernelContext): Promise<Outcome<Definitions>> {
@@ -477,7 +485,7 @@ export function characters(text: string): number {
   return count
 }
 
-function failureLines(name: string, { code, message }: ToolError): string[] {
+function failureLines(name: string, { code, message }: Failed['error']): string[] {
   return [`# ${short(oneLine(name)) || '""'}`, '', `Error: ${code}: ${oneLine(message)}`, '']
 }
 

@@ -12,7 +12,7 @@ import {
   rewritten,
   showWritten,
   type Work,
-  type Written,
+  written,
 } from './rewrite.ts'
 import { beginning, counted, oneLine } from './text.ts'
 
@@ -46,6 +46,7 @@ export const editFile = defineTool({
     expected_replacements: 'count',
   },
   ...CHANGES_ONE_FILE,
+  result: written,
   multiline: ['old_str', 'new_str'],
   examples: [
     {
@@ -63,7 +64,7 @@ export const editFile = defineTool({
     body: `Replace\n${old_str}\nwith\n${new_str}`,
   }),
   plan: async (args, context) => proposed(await work(args, context)),
-  show: result => showWritten('edited', result as Written),
+  show: result => showWritten('edited', result),
 })
 
 interface Arguments {

@@ -5,7 +5,6 @@ import { defineTool } from './define.ts'
 import {
   type Done,
   diagnosed,
-  diagnostics,
   holdRefused,
   IN_PACKAGE,
   inForce,
@@ -16,7 +15,7 @@ import {
   type PrintedOutput,
   packageInForce,
   placeGiven,
-  printedOutput,
+  ranAnswer,
   runWork,
   showDiagnosed,
   showInForce,
@@ -30,15 +29,13 @@ import { namesOf, scopeOfCode } from './scope.ts'
 import { duration } from './text.ts'
 
 /** What an evaluation that ran to its end is answered with. */
-const evaluationAnswer = z.object({
-  ...printedOutput.shape,
-  ...diagnostics.shape,
+export const evaluationAnswer = z.object({
+  ...ranAnswer.shape,
   ...packageInForce.shape,
   /** The first value; null for a statement. */
   value_repr: z.string().nullable(),
   /** All values: none of a statement, one of an expression, any number of a Lisp form. */
   values: z.array(shown),
-  elapsed_ms: z.number(),
   /** Leads to the first value, and describes it in a line, where it is worth a closer look. */
   handle: z.string().exactOptional(),
   preview: z.string().exactOptional(),
@@ -113,7 +110,7 @@ export const evalExpr = defineTool({
     return workOutcome(evaluated, { ...parts, raised })
   },
 
-  show: result => showEvaluation(result as Evaluation),
+  show: showEvaluation,
 })
 
 /** How the next error can be kept open, where none is unless that is asked for. */

@@ -2,7 +2,6 @@ import { z } from 'zod'
 import {
   type Diagnostic,
   diagnostic,
-  display,
   type Evaluated,
   type Of,
   type Raised,
@@ -18,6 +17,7 @@ import type { Displayed, Expiring, KernelContext, OutputLog, OutputSoFar } from 
 import { termsOf } from './languages.ts'
 import { type Failed, failed, type Outcome, ok } from './outcome.ts'
 import { parameterFor } from './parameters.ts'
+import { displayed } from './shapes.ts'
 import { suspendedDetails } from './suspension-text.ts'
 import { heldByOther, unknownSuspension } from './suspensions.ts'
 import {
@@ -307,20 +307,6 @@ function refused({ reason, message, what, nearest = [], next }: WorkRefusal): Fa
   })
 }
 
-const displayed = z.object({
-  ...display.pick({ what: true, shown: true, text: true, for_people: true, note: true }).shape,
-  files: z
-    .array(
-      z.object({
-        path: z.string(),
-        media_type: z.enum(['image/png', 'text/html']),
-        bytes: z.number(),
-        size: z.string().exactOptional(),
-      }),
-    )
-    .exactOptional(),
-})
-
 /** What was printed, as every answer about an evaluation carries it. */
 export const printedOutput = z.object({
   stdout: z.string(),
@@ -415,6 +401,9 @@ export const diagnostics = z.object({
   diagnostics_omitted: z.number().exactOptional(),
 })
 export type Diagnostics = Of<typeof diagnostics>
+
+/** What every answer about code that ran to its end has. */
+export const ranAnswer = z.object({ ...printedOutput.shape, ...diagnostics.shape, elapsed_ms: z.number() })
 
 /** As many as fit on a page, the first first. */
 export function diagnosed(diagnostics: readonly Diagnostic[] | undefined): Diagnostics {

@@ -1,8 +1,9 @@
 import { z } from 'zod'
-import type { EntryKind, FileInfo, SeenFile, TextEncoding } from './contract.ts'
+import type { Of } from '../wire/kernel.ts'
+import { ENTRY_KINDS, type FileInfo, type SeenFile, TEXT_ENCODINGS } from './contract.ts'
 import { defineTool } from './define.ts'
 import { minute } from './folders.ts'
-import { linesOf, type Newline, newlineWord, unspelled } from './newlines.ts'
+import { linesOf, NEWLINES, type Newline, newlineWord, unspelled } from './newlines.ts'
 import { type Failed, failed, type Outcome, ok } from './outcome.ts'
 import { LOOKS_AT_PATH, OF_LOOK, PATH } from './parameters.ts'
 import { encodingWord, isText, nothingThere, notText } from './rewrite.ts'
@@ -11,30 +12,29 @@ import { beginningWithin, PAGE_TOKENS, tokensAtMost } from './tokens.ts'
 
 const MOST_LINES = 2_000
 
-/** What `read_file` answers with. */
-export interface ReadFile {
-  /** From the project's root. */
-  readonly path: string
-  /** Lines end with LF where all lines of the file end alike; otherwise as they stand there. */
-  readonly text: string
-  readonly encoding: TextEncoding
-  /** How they end in the file. */
-  readonly newline: Newline
-  /** Of the whole file. */
-  readonly lines: number
-  readonly bytes: number
-  readonly first_line: number
-  /** Whether the file goes on after `text`. */
-  readonly truncated: boolean
-  /** The arguments that read on; null at the end. */
-  readonly next: Place | null
-}
-
 /** Both counted from 1. `column` is there where a line was cut. */
-interface Place {
-  readonly from: number
-  readonly column?: number
-}
+const place = z.object({ from: z.number(), column: z.number().exactOptional() })
+type Place = Of<typeof place>
+
+/** What `read_file` answers with. */
+export const fileRead = z.object({
+  /** From the project's root. */
+  path: z.string(),
+  /** Lines end with LF where all lines of the file end alike; otherwise as they stand there. */
+  text: z.string(),
+  encoding: z.enum(TEXT_ENCODINGS),
+  /** How they end in the file. */
+  newline: z.enum(NEWLINES),
+  /** Of the whole file. */
+  lines: z.number(),
+  bytes: z.number(),
+  first_line: z.number(),
+  /** Whether the file goes on after `text`. */
+  truncated: z.boolean(),
+  /** The arguments that read on; null at the end. */
+  next: place.nullable(),
+})
+export type ReadFile = Of<typeof fileRead>
 
 /** The parameters that say which part of a text is read. */
 export const PART = {
@@ -55,6 +55,7 @@ export const readFile = defineTool({
     'symbol_definition. Runs no code.',
   parameters: { path: PATH, ...PART },
   parameterAliases: { line: 'from' },
+  result: fileRead,
   ...LOOKS_AT_PATH,
   examples: [
     { args: { path: 'shop/orders.py' }, shows: 'a whole file' },
@@ -69,7 +70,7 @@ export const readFile = defineTool({
     return readPart(file, part)
   },
 
-  show: result => showFile(result as ReadFile),
+  show: showFile,
 })
 
 interface Part {
@@ -150,32 +151,33 @@ function argumentsOf({ from, column }: Place): string {
 }
 
 /** What `get_file_info` answers with. */
-interface FileFacts {
+const fileFacts = z.object({
   /** From the project's root; links are resolved. */
-  readonly path: string
+  path: z.string(),
   /** Absolute. */
-  readonly real_path: string
-  readonly kind: EntryKind
+  real_path: z.string(),
+  kind: z.enum(ENTRY_KINDS),
   /** Of a file; null otherwise. */
-  readonly bytes: number | null
+  bytes: z.number().nullable(),
   /** Permissions in octal digits, as in `chmod`. */
-  readonly mode: string
+  mode: z.string(),
   /** When its content last changed, in UTC. */
-  readonly modified: string
+  modified: z.string(),
   /** Of a file that is text and not too large to be looked at; null otherwise, as are the next two. */
-  readonly encoding: TextEncoding | null
-  readonly newline: Newline | null
-  readonly lines: number | null
+  encoding: z.enum(TEXT_ENCODINGS).nullable(),
+  newline: z.enum(NEWLINES).nullable(),
+  lines: z.number().nullable(),
   /** Names in a folder; null otherwise, and where they are too many to be counted in time. */
-  readonly names: number | null
-  readonly ignored: boolean
+  names: z.number().nullable(),
+  ignored: z.boolean(),
   /** The line that leaves it out: `.gitignore:3: *.log`. */
-  readonly ignored_by: string | null
+  ignored_by: z.string().nullable(),
   /** Whether tools can change its text, with approval. */
-  readonly editable: boolean
-  readonly not_editable_because: string | null
-  readonly notes: readonly string[]
-}
+  editable: z.boolean(),
+  not_editable_because: z.string().nullable(),
+  notes: z.array(z.string()),
+})
+type FileFacts = Of<typeof fileFacts>
 
 export const getFileInfo = defineTool({
   name: 'get_file_info',
@@ -187,6 +189,7 @@ export const getFileInfo = defineTool({
     path: PATH.describe('The file or folder; a relative path is one from the root of the project.'),
   },
   ...LOOKS_AT_PATH,
+  result: fileFacts,
   examples: [{ args: { path: 'shop/orders.py' }, shows: 'what kind of text a file holds' }],
 
   async handler({ path }, { files, signal, lookMs }) {
@@ -194,7 +197,7 @@ export const getFileInfo = defineTool({
     return info.type === 'failed' ? info : ok(factsOf(info))
   },
 
-  show: result => showFacts(result as FileFacts),
+  show: showFacts,
 })
 
 function factsOf(info: FileInfo): FileFacts {
@@ -245,12 +248,13 @@ function contentFacts({ encoding, newline, lines }: FileFacts): string[] {
 }
 
 /** What `get_project_root` answers with. */
-interface ProjectRoot {
+const projectRoot = z.object({
   /** Absolute, links resolved. Relative paths count from here. */
-  readonly root: string
+  root: z.string(),
   /** Folders besides it that the user let tools work in. */
-  readonly further_roots: readonly string[]
-}
+  further_roots: z.array(z.string()),
+})
+type ProjectRoot = Of<typeof projectRoot>
 
 export const getProjectRoot = defineTool({
   name: 'get_project_root',
@@ -262,6 +266,7 @@ export const getProjectRoot = defineTool({
   profile: 'full',
   categories: ['files'],
   needs: [],
+  result: projectRoot,
   examples: [{ args: {}, shows: 'where relative paths begin' }],
 
   async handler(_, { files }) {
@@ -270,7 +275,7 @@ export const getProjectRoot = defineTool({
     return ok<ProjectRoot>({ root: roots.root, further_roots: roots.further })
   },
 
-  show: result => showRoots(result as ProjectRoot),
+  show: showRoots,
 })
 
 function showRoots({ root, further_roots }: ProjectRoot): string {

@@ -1,16 +1,10 @@
 import { z } from 'zod'
-import type { Cut, Entry, EntryKind, LeftOut, Listed, ToolContext } from './contract.ts'
+import type { Of } from '../wire/kernel.ts'
+import { type Cut, ENTRY_KINDS, type Entry, type LeftOut, type Listed, type ToolContext } from './contract.ts'
 import { defineTool } from './define.ts'
 import { type Failed, type Outcome, ok } from './outcome.ts'
 import { EXCLUDE, FOLDER, INCLUDE_IGNORED, LOOKS_AT_PATH, OF_LOOK, PAGED } from './parameters.ts'
 import { counted, oneLine } from './text.ts'
-
-/** How an answer about many names says what is not in it: only what is not zero. */
-export type Counts = Readonly<Partial<Record<keyof LeftOut, number>>>
-
-export function countsOf(left: Counts): Counts {
-  return Object.fromEntries(Object.entries(left).filter(([, count]) => count > 0))
-}
 
 const WORDS = {
   ignored: 'ignored',
@@ -22,6 +16,18 @@ const WORDS = {
   deep: 'too deep',
   vanished: 'gone meanwhile',
 } as const satisfies Record<keyof LeftOut, string>
+
+/** Numbers by the reasons that have words, of those that are not zero. */
+export const countsBy = <Reason extends string>(words: Readonly<Record<Reason, string>>) =>
+  z.partialRecord(z.enum(Object.keys(words) as Reason[]), z.number())
+
+/** How an answer about many names says what is not in it. */
+export const leftOut = countsBy(WORDS)
+type Counts = Of<typeof leftOut>
+
+export function countsOf(left: Counts): Counts {
+  return Object.fromEntries(Object.entries(left).filter(([, count]) => count > 0))
+}
 
 /** `left out: 3 ignored (include_ignored shows them), 1 Imago’s own`; null where nothing was. */
 export function leftOutLine(counts: Counts): string | null {
@@ -73,34 +79,36 @@ export function minute(ms: number): string {
 
 const entriesWord = (count: number): string => counted(count, 'entry', 'entries')
 
-/** What `list_directory` answers with. */
-interface Directory {
-  /** From the project's root; `.` is the root itself. */
-  readonly path: string
-  readonly entries: readonly DirectoryEntry[]
-  /** All names in the folder, also those that are left out; null where they were not all counted. */
-  readonly total: number | null
-  /** How many names were passed over on this page, and why. */
-  readonly left_out: Counts
-  readonly truncated: boolean
-  /** The arguments of the next page; null where there is none. */
-  readonly next: { readonly after: string } | null
-  readonly notes: readonly string[]
-}
-
 /** What is not there does not apply to that kind, or could not be told. */
-interface DirectoryEntry {
-  readonly name: string
-  readonly kind: EntryKind
-  readonly bytes?: number
+const listedEntry = z.object({
+  name: z.string(),
+  kind: z.enum(ENTRY_KINDS),
+  bytes: z.number().exactOptional(),
   /** When its content last changed, in UTC: `2026-11-20T09:12:30.000Z`. */
-  readonly modified?: string
+  modified: z.string().exactOptional(),
   /** Where a link leads, as it stands in it. */
-  readonly target?: string
-  readonly ignored?: true
+  target: z.string().exactOptional(),
+  ignored: z.literal(true).exactOptional(),
   /** Its name is no UTF-8 and shown with U+FFFD: no tool can name it. */
-  readonly unnameable?: true
-}
+  unnameable: z.literal(true).exactOptional(),
+})
+type DirectoryEntry = Of<typeof listedEntry>
+
+/** What `list_directory` answers with. */
+const directory = z.object({
+  /** From the project's root; `.` is the root itself. */
+  path: z.string(),
+  entries: z.array(listedEntry),
+  /** All names in the folder, also those that are left out; null where they were not all counted. */
+  total: z.number().nullable(),
+  /** How many names were passed over on this page, and why. */
+  left_out: leftOut,
+  truncated: z.boolean(),
+  /** The arguments of the next page; null where there is none. */
+  next: z.object({ after: z.string() }).nullable(),
+  notes: z.array(z.string()),
+})
+type Directory = Of<typeof directory>
 
 export const listDirectory = defineTool({
   name: 'list_directory',
@@ -120,6 +128,7 @@ export const listDirectory = defineTool({
     limit: z.int().min(1).max(1_000).default(200).describe('How many names to show at most.'),
   },
   ...LOOKS_AT_PATH,
+  result: directory,
   examples: [
     { args: {}, shows: 'the root of the project' },
     { args: { path: 'shop', sort_by: 'modified', limit: 10 }, shows: 'what was changed last in a folder' },
@@ -147,7 +156,7 @@ export const listDirectory = defineTool({
     })
   },
 
-  show: result => showDirectory(result as Directory),
+  show: showDirectory,
 })
 
 function isPart({ next, cut, total, entries, left }: Listed, by: string): boolean {
@@ -195,7 +204,7 @@ export function nameWord(entry: Omit<DirectoryEntry, 'bytes' | 'modified'>): str
   return `${kindWord(oneLine(name), kind, target)}${marks.length === 0 ? '' : ` (${marks.join(', ')})`}`
 }
 
-function kindWord(name: string, kind: EntryKind, target: string | undefined): string {
+function kindWord(name: string, kind: Entry['kind'], target: string | undefined): string {
   switch (kind) {
     case 'file':
       return name
@@ -216,35 +225,41 @@ function kindWord(name: string, kind: EntryKind, target: string | undefined): st
 /** Entries of one folder that are drawn, so that a large one does not take the place of all others. */
 const OF_ONE_FOLDER = 60
 
-/** What `directory_tree` answers with. */
-interface Tree {
-  /** From the project's root; `.` is the root itself. */
-  readonly path: string
-  readonly children: readonly TreeNode[]
-  /** Names in the folder itself that are not drawn; null where that is not known. */
-  readonly more: number | null
-  /** How many are drawn in all. */
-  readonly entries: number
-  readonly left_out: Counts
-  /** Whether a folder was not opened, or not all of it drawn. */
-  readonly truncated: boolean
-  readonly notes: readonly string[]
-}
+const { name, kind, bytes, target, ignored, unnameable } = listedEntry.shape
 
-interface TreeNode {
-  readonly name: string
-  readonly kind: EntryKind
-  readonly bytes?: number
-  readonly target?: string
-  readonly ignored?: true
-  readonly unnameable?: true
+const treeNode = z.object({
+  name,
+  kind,
+  bytes,
+  target,
+  ignored,
+  unnameable,
   /** Of a folder that was opened. */
-  readonly children?: readonly TreeNode[]
+  get children(): z.ZodExactOptional<z.ZodArray<typeof treeNode>> {
+    return z.array(treeNode).exactOptional()
+  },
   /** Names in the folder that are not drawn, where there are any; null where that is not known. */
-  readonly more?: number | null
+  more: z.number().nullable().exactOptional(),
   /** Why a folder was not opened. */
-  readonly unopened?: 'depth' | 'limit' | 'time' | 'unreadable' | 'git'
-}
+  unopened: z.enum(['depth', 'limit', 'time', 'unreadable', 'git']).exactOptional(),
+})
+type TreeNode = Of<typeof treeNode>
+
+/** What `directory_tree` answers with. */
+const tree = z.object({
+  /** From the project's root; `.` is the root itself. */
+  path: z.string(),
+  children: z.array(treeNode),
+  /** Names in the folder itself that are not drawn; null where that is not known. */
+  more: z.number().nullable(),
+  /** How many are drawn in all. */
+  entries: z.number(),
+  left_out: leftOut,
+  /** Whether a folder was not opened, or not all of it drawn. */
+  truncated: z.boolean(),
+  notes: z.array(z.string()),
+})
+type Tree = Of<typeof tree>
 
 export const directoryTree = defineTool({
   name: 'directory_tree',
@@ -260,6 +275,7 @@ export const directoryTree = defineTool({
     include_ignored: INCLUDE_IGNORED,
   },
   parameterAliases: { max_depth: 'depth' },
+  result: tree,
   ...LOOKS_AT_PATH,
   examples: [
     { args: {}, shows: 'the project, three levels deep' },
@@ -270,7 +286,7 @@ export const directoryTree = defineTool({
   ],
 
   handler: (args, context) => drawn(args, context),
-  show: result => showTree(result as Tree),
+  show: showTree,
 })
 
 interface Arguments {

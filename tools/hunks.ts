@@ -1,3 +1,5 @@
+import { z } from 'zod'
+import type { Of } from '../wire/kernel.ts'
 import type { Choice, Hunk, SeenFile } from './contract.ts'
 import { type FileDiff, hunkText } from './diff.ts'
 import { linesOf, type Newline, newlineOf, spelled, unspelled } from './newlines.ts'
@@ -153,19 +155,20 @@ const newlineIn = ({ newline = 'mixed', after }: Hunk): Newline =>
   newline === 'none' ? newlineOf(after) : newline
 
 /** What became of a hunk, for whoever proposed it. */
-export interface Fate {
-  readonly number: number
+export const fate = z.object({
+  number: z.number(),
   /** From the project's root. */
-  readonly path: string
+  path: z.string(),
   /** Of the file as it was before; null where the caller may not be told of the file. */
-  readonly line: number | null
+  line: z.number().nullable(),
   /** `in part`: some of its lines as proposed, and the reason is why not the others. */
-  readonly outcome: 'applied' | 'refused' | 'edited' | 'in part'
+  outcome: z.enum(['applied', 'refused', 'edited', 'in part']),
   /** What the person said to it; null where they said nothing. */
-  readonly reason: string | null
+  reason: z.string().nullable(),
   /** What was written instead of what was proposed, with LF for the line ends that the file has; of `edited` and `in part`. */
-  readonly text?: string
-}
+  text: z.string().exactOptional(),
+})
+export type Fate = Of<typeof fate>
 
 /** In the order of their numbers. */
 export function fatesOf(hunks: readonly Hunk[], choices: readonly Choice[]): Fate[] {

@@ -137,7 +137,7 @@ export const inspect = defineTool({
     return unfound(looked, { jobs, words: { ...words, search } })
   },
 
-  show: result => showLooked(result as Inspected | Description | Arglist),
+  show: showLooked,
 })
 
 // Locals of errors: where nothing keeps the frame, and of a process that has gone, there is the text that was taken down.
@@ -483,7 +483,7 @@ export const classSlots = defineTool({
     return lookUpName({ look: 'slots', query }, context)
   },
 
-  show: result => showSlots(result as Slots),
+  show: showSlots,
 })
 
 function showSlots({ class: of, slots, total }: Slots): string {
@@ -543,7 +543,7 @@ export const classHierarchy = defineTool({
     return lookUpName({ look: 'hierarchy', query }, context)
   },
 
-  show: result => showHierarchy(result as Hierarchy & Told),
+  show: showHierarchy,
 })
 
 function showHierarchy(found: Hierarchy & Told): string {
@@ -606,7 +606,7 @@ export const readMore = defineTool({
     return looked.type === 'found' ? ok(fitted(looked.value)) : unfound(looked, { jobs })
   },
 
-  show: result => showPiece(result as Piece),
+  show: showPiece,
 })
 
 /** Which of the two it is, a caller in another project is not told. */

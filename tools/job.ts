@@ -1,28 +1,66 @@
 import { z } from 'zod'
-import type { InterruptReport } from '../wire/kernel.ts'
+import { HEALTH, type InterruptReport, interruptReport, type Of } from '../wire/kernel.ts'
 import type { Signal } from '../wire/signal.ts'
 import { compileForm, macroexpandForm } from './compile.ts'
 import type { Asking, Job, Jobs } from './contract.ts'
 import { defineTool, type Tool } from './define.ts'
 import { evalExpr } from './evaluate.ts'
-import { type PrintedOutput, printed, showPrinted } from './execution.ts'
+import { printed, printedOutput, showPrinted } from './execution.ts'
 import { inspect } from './inspect.ts'
 import { loadFile, loadSystem, reload, runTests } from './load.ts'
 import { failed, isRunning, type JobStatus, type Outcome, ok } from './outcome.ts'
 import { isRecord } from './record.ts'
+import { jobStatus } from './shapes.ts'
 import { duration } from './text.ts'
 
 /** How long an interrupted job may take to hand over its last output, in milliseconds. */
 const LAST_WORDS_MS = 1_000
 
 /** What was seen of an interrupt. */
-interface InterruptAnswer extends PrintedOutput {
-  readonly status: InterruptReport['outcome']
-  readonly job: string
-  readonly message: string
-  readonly elapsed_ms: number
-  readonly next?: string
-}
+const interruptAnswer = z.object({
+  ...printedOutput.shape,
+  status: interruptReport.shape.outcome,
+  job: z.string(),
+  message: z.string(),
+  elapsed_ms: z.number(),
+  next: z.string().exactOptional(),
+})
+type InterruptAnswer = Of<typeof interruptAnswer>
+
+/** A job in a list. */
+const listedJob = z.object({
+  job: z.string(),
+  tool: z.string(),
+  kernel: z.string().nullable(),
+  status: z.enum(['running', 'waiting', 'done', 'failed']),
+  /** The plan, or the job of its kernel, that it waits for. */
+  behind: z.string().exactOptional(),
+  elapsed_ms: z.number(),
+})
+
+const jobList = z.object({ jobs: z.array(listedJob) })
+type JobList = Of<typeof jobList>
+
+/** How far a job is: what its call is answered with. */
+export const progress = z.object({
+  ...jobStatus.shape,
+  ...printedOutput.shape,
+  elapsed_ms: z.number(),
+  /** The plan that waits for a person. */
+  plan: z.string().exactOptional(),
+  message: z.string().exactOptional(),
+  /** What it waits for, before it begins: the job that its kernel works on. */
+  behind: z.string().exactOptional(),
+  /** Where its kernel does not answer. */
+  kernel_health: z.enum(HEALTH).exactOptional(),
+  next: z.string(),
+})
+export type Progress = Of<typeof progress>
+
+/** The result of its tool, with what says that it is one. */
+const jobDone = z.looseObject({ status: z.literal('done'), job: z.string(), tool: z.string() })
+
+const jobAnswer = z.union([jobList, z.discriminatedUnion('status', [progress, jobDone])])
 
 export const job = defineTool({
   name: 'job',
@@ -48,6 +86,7 @@ export const job = defineTool({
   profile: 'live',
   categories: ['execution'],
   needs: [],
+  result: jobAnswer,
   examples: [
     { args: {}, shows: 'the jobs that run, or have ended' },
     { args: { job: 'job-1' }, shows: 'how far it is' },
@@ -91,6 +130,7 @@ export const interruptJob = defineTool({
   profile: 'live',
   categories: ['execution'],
   needs: [],
+  result: interruptAnswer,
   examples: [{ args: { job: 'job-1' }, shows: 'an end to it' }],
 
   preview: ({ job }) => ({ title: `Interrupt job ${job}`, body: `interrupt ${job}` }),
@@ -103,21 +143,6 @@ export const interruptJob = defineTool({
   show: showJob,
 })
 
-/** A job in a list. */
-interface Listed {
-  readonly job: string
-  readonly tool: string
-  readonly kernel: string | null
-  readonly status: 'running' | 'waiting' | 'done' | 'failed'
-  /** The plan, or the job of its kernel, that it waits for. */
-  readonly behind?: string
-  readonly elapsed_ms: number
-}
-
-interface JobList {
-  readonly jobs: readonly Listed[]
-}
-
 const listOf = (jobs: Jobs): JobList => ({
   jobs: jobs.names().flatMap(name => {
     const found = jobs.find(name)
@@ -125,7 +150,7 @@ const listOf = (jobs: Jobs): JobList => ({
   }),
 })
 
-function listed(found: Job, jobs: Jobs): Listed {
+function listed(found: Job, jobs: Jobs): Of<typeof listedJob> {
   const { name: job, tool, kernelName: kernel, outcome, asking, elapsedMs } = found
   const known = { job, tool, kernel, elapsed_ms: Math.round(elapsedMs) }
   if (outcome !== undefined) return { ...known, status: outcome.type === 'ok' ? 'done' : 'failed' }
@@ -156,13 +181,12 @@ function unnamed(action: string, jobs: Jobs): Outcome<never> {
 }
 
 /** Where a job stands: how far it is, or what its own tool answered. */
-function soFar(found: Job, jobs: Jobs): Outcome {
+function soFar(found: Job, jobs: Jobs): Outcome<Of<typeof jobAnswer>> {
   const { outcome, name, tool } = found
   if (outcome === undefined) return ok(running(found, jobs))
   if (outcome.type !== 'ok') return outcome
-  return ok(
-    isRecord(outcome.result) ? { ...outcome.result, status: 'done', job: name, tool } : outcome.result,
-  )
+  const result = isRecord(outcome.result) ? outcome.result : { result: outcome.result }
+  return ok({ ...result, status: 'done', job: name, tool } as const)
 }
 
 async function interrupt(found: Job, signal: Signal): Promise<Outcome<InterruptAnswer>> {
@@ -265,17 +289,6 @@ function showInterrupted(result: InterruptAnswer): string {
   const said = [`${status}: job ${job}. ${message}`]
   if (next !== undefined) said.push(`next: ${next}`)
   return [...said, ...showPrinted(result)].join('\n')
-}
-
-/** How far a job is: what its call is answered with. */
-interface Progress extends JobStatus, PrintedOutput {
-  readonly elapsed_ms: number
-  /** The plan that waits for a person. */
-  readonly plan?: string
-  readonly message?: string
-  /** What it waits for, before it begins: the job that its kernel works on. */
-  readonly behind?: string
-  readonly next: string
 }
 
 /** How far a job is. A kernel works on one call at a time. */

@@ -1,19 +1,22 @@
 import { z } from 'zod'
+import type { Of } from '../wire/kernel.ts'
 import type { ProjectKernel } from './contract.ts'
 import { defineTool } from './define.ts'
 import { termsOf } from './languages.ts'
 import { ok, rises } from './outcome.ts'
 import { NAME_LENGTH } from './parameters.ts'
+import { projectKernel } from './shapes.ts'
 import { duration, oneLine } from './text.ts'
 
 /** What `kernels` answers with. */
-interface ProjectKernels {
-  readonly kernels: readonly ProjectKernel[]
+const projectKernels = z.object({
+  kernels: z.array(projectKernel),
   /** Where programs announce themselves. */
-  readonly searched: string
+  searched: z.string(),
   /** What the project would join, once a person accepts it. */
-  readonly waits?: string
-}
+  waits: z.string().exactOptional(),
+})
+type ProjectKernels = Of<typeof projectKernels>
 
 export const kernels = defineTool({
   name: 'kernels',
@@ -25,13 +28,14 @@ export const kernels = defineTool({
   profile: 'live',
   categories: ['kernels'],
   needs: [],
+  result: projectKernels,
   examples: [{ args: {}, shows: 'the programs of this project' }],
 
   async handler(_, context) {
     return ok<ProjectKernels>(await context.kernels.list())
   },
 
-  show: result => showKernels(result as ProjectKernels),
+  show: showKernels,
 })
 
 export const attach = defineTool({
@@ -52,6 +56,7 @@ export const attach = defineTool({
   categories: ['kernels'],
   needs: [],
   attaches: 'name',
+  result: projectKernel,
   examples: [{ args: { name: 'web' }, shows: 'the program web as the kernel of all further calls' }],
 
   preview: ({ name }) => ({ title: `Attach to ${name}`, body: `${name}, a program outside this project` }),
@@ -62,10 +67,7 @@ export const attach = defineTool({
     return chosen.type === 'failed' ? chosen : ok<ProjectKernel>(chosen.kernel)
   },
 
-  show: result => {
-    const kernel = result as ProjectKernel
-    return `attached: ${kernelLine(kernel)}\nCalls of this connection that name no kernel go there.`
-  },
+  show: kernel => `attached: ${kernelLine(kernel)}\nCalls of this connection that name no kernel go there.`,
 })
 
 function showKernels({ kernels, searched, waits }: ProjectKernels): string {

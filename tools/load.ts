@@ -3,16 +3,18 @@ import {
   type Diagnostic,
   type Evaluated,
   type Loaded,
+  loaded,
+  type Of,
   type OldImport,
   type Survivor,
   TEST_FRAMEWORKS,
   type TestFailure,
   type TestReport,
+  testReport,
 } from '../wire/kernel.ts'
 import type { KernelContext, OtherKernel } from './contract.ts'
 import { defineTool } from './define.ts'
 import {
-  type Diagnostics,
   type Done,
   diagnosed,
   type Ended,
@@ -20,6 +22,7 @@ import {
   holdsErrors,
   lookingBack,
   type PrintedOutput,
+  ranAnswer,
   runWork,
   showDiagnosed,
   showPrinted,
@@ -32,12 +35,11 @@ import { definitionProved } from './proof.ts'
 import { counted, dataTokens, duration, fitting, indent, oneLine, placeOf, programFrame } from './text.ts'
 
 /** What loading is answered with. `loaded` is null where the image does not tell what it changed. */
-interface LoadAnswer extends PrintedOutput, Diagnostics {
-  readonly loaded: Loaded | null
-  /** Which other programs do not run what was loaded here. */
-  readonly notice?: string
-  readonly elapsed_ms: number
-}
+const loadAnswer = z.object({
+  ...ranAnswer.shape,
+  loaded: loaded.nullable(),
+})
+type LoadAnswer = Of<typeof loadAnswer>
 
 export const loadFile = defineTool({
   name: 'load_file',
@@ -61,6 +63,7 @@ export const loadFile = defineTool({
   starts: true,
   // The image opens it, wherever it is; what a rule says about that place holds all the same.
   paths: [{ name: 'path', confined: false }],
+  result: loadAnswer,
   examples: [
     { args: { path: 'shop/orders.py', names: ['total'] }, shows: 'one function that was just edited' },
     { args: { path: 'shop/orders.py' }, shows: 'the whole file' },
@@ -85,7 +88,7 @@ export const loadFile = defineTool({
     return load({ work: { type: 'load', file, ...(names !== undefined && { names }) }, raised }, context)
   },
 
-  show: result => showLoading(result as LoadAnswer),
+  show: showLoading,
 })
 
 export const reload = defineTool({
@@ -100,6 +103,7 @@ export const reload = defineTool({
   profile: 'live',
   categories: ['execution'],
   needs: ['reload'],
+  result: loadAnswer,
   examples: [{ args: { package: 'shop.orders' }, shows: 'a module after its file was edited' }],
 
   preview: ({ package: module }) => ({
@@ -112,7 +116,7 @@ export const reload = defineTool({
     return load({ work: { type: 'reload', module }, raised }, context)
   },
 
-  show: result => showLoading(result as LoadAnswer),
+  show: showLoading,
 })
 
 const OUTSIDE =
@@ -206,14 +210,15 @@ function survivorLine({ name, kind, instances, held_by, loads_ago = 0 }: Survivo
 }
 
 /** What loading a system is answered with. */
-interface SystemLoading extends PrintedOutput, Diagnostics {
-  readonly system: string
+const systemAnswer = z.object({
+  ...ranAnswer.shape,
+  system: z.string(),
   /** Where it is defined; null where the image does not tell. */
-  readonly file: string | null
+  file: z.string().nullable(),
   /** The systems that were not loaded before and are now. */
-  readonly added: readonly string[]
-  readonly elapsed_ms: number
-}
+  added: z.array(z.string()),
+})
+type SystemLoading = Of<typeof systemAnswer>
 
 export const loadSystem = defineTool({
   name: 'load_system',
@@ -238,6 +243,7 @@ export const loadSystem = defineTool({
   categories: ['execution', 'project'],
   needs: ['system'],
   starts: true,
+  result: systemAnswer,
   examples: [
     { args: { system: 'shop' }, shows: 'a project, with what it depends on' },
     { args: { system: 'shop', force: true }, shows: 'all its files compiled anew' },
@@ -255,7 +261,7 @@ export const loadSystem = defineTool({
     return causeFirst(workOutcome(evaluated, { output: context.output, done, raised }), evaluated)
   },
 
-  show: result => showSystem(result as SystemLoading),
+  show: showSystem,
 })
 
 /** Where loading failed: without notes and matters of style, which are no cause. */
@@ -309,10 +315,11 @@ function showSystem(result: SystemLoading): string {
  * What a run of tests is answered with. That tests fail is a result; `tests` is null where the image tells none, and
  * their `ok` where nobody knows whether they passed.
  */
-interface TestRun extends PrintedOutput, Diagnostics {
-  readonly tests: TestReport | null
-  readonly elapsed_ms: number
-}
+const testRunAnswer = z.object({
+  ...ranAnswer.shape,
+  tests: testReport.nullable(),
+})
+type TestRun = Of<typeof testRunAnswer>
 
 export const runTests = defineTool({
   name: 'run_tests',
@@ -340,6 +347,7 @@ export const runTests = defineTool({
   categories: ['execution', 'project'],
   needs: ['tests'],
   starts: true,
+  result: testRunAnswer,
   examples: [
     { args: { target: 'shop-tests:totals' }, shows: 'one suite' },
     { args: { target: 'shop', framework: 'asdf' }, shows: 'the test operation of a system' },
@@ -356,7 +364,7 @@ export const runTests = defineTool({
     return workOutcome(evaluated, { output: context.output, done: testRun })
   },
 
-  show: result => showTestRun(result as TestRun),
+  show: showTestRun,
 })
 
 function testRun({ tests, elapsed_ms, diagnostics }: Done, text: PrintedOutput): TestRun {

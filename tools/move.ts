@@ -1,3 +1,5 @@
+import { z } from 'zod'
+import type { Of } from '../wire/kernel.ts'
 import type { FileChange, PlanContext, Planned, SeenFile } from './contract.ts'
 import { defineTool } from './define.ts'
 import { type FileDiff, unifiedDiff } from './diff.ts'
@@ -8,17 +10,18 @@ import { counted, oneLine } from './text.ts'
 import { contentWord, folderNamed, madeFolders, onlyLink, renameText, somethingThere } from './write.ts'
 
 /** What `move_file` answers with. */
-interface MoveResult {
+const moveResult = z.object({
   /** Both from the project's root. */
-  readonly source: string
-  readonly destination: string
-  readonly bytes: number
-  readonly sha256: string | null
+  source: z.string(),
+  destination: z.string(),
+  bytes: z.number(),
+  sha256: z.string().nullable(),
   /** The name for `undo_change`. */
-  readonly undo: string
+  undo: z.string(),
   /** What was done besides, as sentences: the folders that were made. */
-  readonly notes: readonly string[]
-}
+  notes: z.array(z.string()),
+})
+type MoveResult = Of<typeof moveResult>
 
 export const moveFile = defineTool({
   name: 'move_file',
@@ -36,6 +39,7 @@ export const moveFile = defineTool({
   categories: ['files'],
   needs: [],
   paths: ['source', 'destination'],
+  result: moveResult,
   examples: [
     { args: { source: 'shop/util.py', destination: 'shop/prices.py' }, shows: 'another name' },
     { args: { source: 'winter.csv', destination: 'data/rates/winter.csv' }, shows: 'a new folder' },
@@ -51,7 +55,7 @@ export const moveFile = defineTool({
     return work.type === 'move' ? moveProposal(work) : work
   },
 
-  show: result => showMoved(result as MoveResult),
+  show: showMoved,
 })
 
 interface Arguments {
@@ -110,7 +114,7 @@ function looksLike(refusal: Failed): Failed {
   return { ...refusal, error: { ...error, next: THIRD_NAME } }
 }
 
-function moveProposal({ file, to, changes, notes }: Move): Planned {
+function moveProposal({ file, to, changes, notes }: Move): Planned<MoveResult> {
   const [from, name] = [oneLine(file.shown), oneLine(to.shown)]
   const lead = [
     `Moves ${from} to ${name}, where nothing is: ${contentWord(file)}.`,
@@ -125,7 +129,7 @@ function moveProposal({ file, to, changes, notes }: Move): Planned {
     preview: { title: `Move ${from} to ${name}`, body: `${lead.join('\n')}\n\n${renamed}` },
     evidence: [file.evidence, to.evidence],
     changes,
-    result: ({ undo }): MoveResult => ({
+    result: ({ undo }) => ({
       source: file.shown,
       destination: to.shown,
       bytes: file.bytes,
@@ -142,15 +146,16 @@ function showMoved({ source, destination, undo, notes }: MoveResult): string {
 }
 
 /** What `delete_file` answers with. */
-interface DeleteResult {
+const deleteResult = z.object({
   /** From the project's root. */
-  readonly path: string
+  path: z.string(),
   /** Of what it held. */
-  readonly bytes: number
-  readonly sha256: string | null
+  bytes: z.number(),
+  sha256: z.string().nullable(),
   /** The name for `undo_change`. */
-  readonly undo: string
-}
+  undo: z.string(),
+})
+type DeleteResult = Of<typeof deleteResult>
 
 export const deleteFile = defineTool({
   name: 'delete_file',
@@ -160,6 +165,7 @@ export const deleteFile = defineTool({
     'way. undo_change brings it back.',
   parameters: { path: PATH },
   ...CHANGES_ONE_FILE,
+  result: deleteResult,
   examples: [{ args: { path: 'shop/old_orders.py' }, shows: 'a file that nothing needs any more' }],
 
   preview: ({ path }) => ({ title: `Delete ${oneLine(path)}`, body: path }),
@@ -169,7 +175,7 @@ export const deleteFile = defineTool({
     return work.type === 'deletion' ? deleteProposal(work) : work
   },
 
-  show: result => showDeleted(result as DeleteResult),
+  show: showDeleted,
 })
 
 /** One file taken away: worked out, and still there. */
@@ -191,7 +197,7 @@ async function deleteWork({ path }: { path: string }, { files }: PlanContext): P
   return { type: 'deletion', file, change: files.removed(file), diff }
 }
 
-function deleteProposal({ file, change, diff }: Deletion): Planned {
+function deleteProposal({ file, change, diff }: Deletion): Planned<DeleteResult> {
   const shown = oneLine(file.shown)
   const lines = diff === null ? '' : `${counted(diff.removed, 'line')}, `
   const lead = [
@@ -205,7 +211,7 @@ function deleteProposal({ file, change, diff }: Deletion): Planned {
     preview: { title: `Delete ${shown}`, body: `${lead.join('\n')}${shownWhole}` },
     evidence: [file.evidence],
     changes: [change],
-    result: ({ undo }): DeleteResult => ({ path: file.shown, bytes: file.bytes, sha256: file.sha256, undo }),
+    result: ({ undo }) => ({ path: file.shown, bytes: file.bytes, sha256: file.sha256, undo }),
   }
 }
 

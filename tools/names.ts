@@ -74,7 +74,7 @@ export const aproposSearch = defineTool({
     return ok<Apropos & Told>({ matches: items, ...rest, ...next })
   },
 
-  show: result => showApropos(result as Apropos & Told),
+  show: showApropos,
 })
 
 function showApropos(found: Apropos & Told): string {
@@ -156,10 +156,7 @@ export const listGlobals = defineTool({
     return outcome.type === 'ok' ? ok(fitted(outcome.result)) : outcome
   },
 
-  show: result =>
-    'symbols' in (result as object)
-      ? showModule(result as ModulePage & Told)
-      : showGlobals(result as GlobalsPage & Told),
+  show: result => ('symbols' in result ? showModule(result) : showGlobals(result)),
 })
 
 const LOADED =
@@ -273,7 +270,7 @@ export const complete = defineTool({
     return found.type === 'ok' ? ok({ ...found.result, ...namesOf(scope, file) }) : found
   },
 
-  show: result => showCompletions(result as Completions & Told),
+  show: showCompletions,
 })
 
 function showCompletions(found: Completions & Told): string {

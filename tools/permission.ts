@@ -32,6 +32,7 @@ export const permissionPromptBeside = (own: ReadonlySet<string>) =>
     profile: 'desk',
     categories: ['approvals'],
     needs: [],
+    result: z.object({ allowed: z.literal(true) }),
     examples: [
       {
         args: { tool_name: 'Bash', input: { command: 'pytest -q' } },
@@ -48,7 +49,7 @@ export const permissionPromptBeside = (own: ReadonlySet<string>) =>
         '',
       ].join('\n'),
     }),
-    handler: () => ok({ allowed: true }),
+    handler: () => ok({ allowed: true } as const),
     forHost: (envelope, { tool_name, input }) =>
       envelope.ok
         ? decisionFrom(envelope.result, INPUT.safeParse(input).data)

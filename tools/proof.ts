@@ -2,6 +2,7 @@ import type {
   Callable,
   Definition,
   DefinitionPart,
+  FileSince,
   Frame,
   Inspected,
   Proof,
@@ -12,7 +13,7 @@ import type {
   Threads,
 } from '../wire/kernel.ts'
 import type { KernelContext, OtherKernel, SourceProof } from './contract.ts'
-import { type FileSince, oneLine } from './text.ts'
+import { oneLine } from './text.ts'
 
 /** What it takes to prove a source. */
 type Proving = Pick<KernelContext, 'lookMs' | 'signal' | 'sources'> & Pick<OtherKernel, 'kernel'>

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Of } from '../wire/kernel.ts'
 import type { PlanContext, SeenFile } from './contract.ts'
 import { defineTool } from './define.ts'
 import {
@@ -10,19 +11,19 @@ import {
   type Replacement,
   textFault,
 } from './edit.ts'
-import { type Edit, type Fate, fatesOf, hunksFrom, MOST_HUNKS, showFates, widened } from './hunks.ts'
+import { type Edit, fate, fatesOf, hunksFrom, MOST_HUNKS, showFates, widened } from './hunks.ts'
 import { newlineWord, spelled } from './newlines.ts'
 import { type Failed, failed } from './outcome.ts'
 import { halfCharacter, PATH } from './parameters.ts'
 import {
   countLines,
+  fileWritten,
   isText,
   nothingThere,
   notText,
   proposalOf,
   type Rewrite,
   rewritten,
-  type WrittenFile,
   writtenFile,
 } from './rewrite.ts'
 import { counted, oneLine } from './text.ts'
@@ -240,16 +241,16 @@ function replaced(text: string, edits: readonly Edit[]): string {
 }
 
 /** What `propose_file_edit` answers with. */
-interface ProposeResult {
+const proposeResult = z.object({
   /** Those that were written. */
-  readonly files: readonly WrittenFile[]
+  files: z.array(fileWritten),
   /** What became of each hunk, by its number: the place of its edit in the call. */
-  readonly hunks: readonly Fate[]
+  hunks: z.array(fate),
   /** The one name for `undo_change`, of all files together. */
-  readonly undo: string
+  undo: z.string(),
   /** What was done besides, as sentences: line ends that were kept, and the like. */
-  readonly notes: readonly string[]
-}
+  notes: z.array(z.string()),
+})
 
 export const proposeFileEdit = defineTool({
   name: 'propose_file_edit',
@@ -289,6 +290,7 @@ export const proposeFileEdit = defineTool({
   categories: ['files'],
   needs: [],
   paths: [{ name: 'edits', each: 'path', confined: true }],
+  result: proposeResult,
   examples: [
     {
       args: {
@@ -319,7 +321,7 @@ export const proposeFileEdit = defineTool({
     const hunks = draft.rewrites.flatMap(rewrite => rewrite.hunks)
     return proposalOf(draft.rewrites, {
       title: titleOf(draft),
-      result: ({ rewrites, choices, committed: { files, undo } }): ProposeResult => ({
+      result: ({ rewrites, choices, committed: { files, undo } }) => ({
         files: rewrites.map((rewrite, index) => writtenFile(rewrite, files[index])),
         hunks: fatesOf(hunks, choices),
         undo,
@@ -328,7 +330,7 @@ export const proposeFileEdit = defineTool({
     })
   },
 
-  show: result => showProposed(result as ProposeResult),
+  show: showProposed,
 })
 
 function titleOf({ rewrites }: Draft): string {
@@ -340,7 +342,7 @@ function titleOf({ rewrites }: Draft): string {
   return others.length === 0 ? `Edit ${first}: ${hunks}` : `Edit ${others.length + 1} files: ${hunks}`
 }
 
-function showProposed({ files, hunks, undo, notes }: ProposeResult): string {
+function showProposed({ files, hunks, undo, notes }: Of<typeof proposeResult>): string {
   const each = files.map(({ path, created, lines_added: added, lines_removed: removed, bytes }) => {
     const lines = countLines({ added, removed })
     return `${created ? 'created' : 'edited'} ${oneLine(path)}: ${lines}; it has ${counted(bytes, 'byte')} now`

@@ -45,7 +45,7 @@ export const whoReferences = defineTool({
     return findReferences({ name, package: inside, limit, relations }, context)
   },
 
-  show: result => showReferences(result as References),
+  show: showReferences,
 })
 
 /** What every image can tell; the others need one that tells uses apart. */
@@ -143,5 +143,5 @@ export const whoCalls = defineTool({
   handler: ({ name, package: inside, limit }, context) =>
     findReferences({ name, package: inside, limit, relations: ['calls'] }, context),
 
-  show: result => showReferences(result as References, { one: 'caller', many: 'callers' }),
+  show: result => showReferences(result, { one: 'caller', many: 'callers' }),
 })

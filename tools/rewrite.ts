@@ -1,3 +1,5 @@
+import { z } from 'zod'
+import type { Of } from '../wire/kernel.ts'
 import type {
   Choice,
   Committed,
@@ -11,35 +13,37 @@ import type {
   TextEncoding,
 } from './contract.ts'
 import { type FileDiff, unifiedDiff } from './diff.ts'
-import { applied, asInFile, type Fate, fatesOf, type HunkFile, hunksOfDiff, showFates } from './hunks.ts'
+import { applied, asInFile, fate, fatesOf, type HunkFile, hunksOfDiff, showFates } from './hunks.ts'
 import { type Newline, newlineOf, newlineWord } from './newlines.ts'
 import { type Failed, failed, type Ok, ok } from './outcome.ts'
 import { halfCharacter } from './parameters.ts'
 import { counted, oneLine } from './text.ts'
 
-/** What `write_file` and `edit_file` answer with. */
-export interface Written extends WrittenFile {
-  /** False where the file has that content already: then nothing was written, and nobody was asked. */
-  readonly changed: boolean
-  /** The name for `undo_change`; null where nothing was written. */
-  readonly undo: string | null
-  /** What was done besides, as sentences: line ends that were kept, and the like. */
-  readonly notes: readonly string[]
-  /** Where a person chose among the parts of the change: what became of each. */
-  readonly hunks?: readonly Fate[]
-}
-
 /** One file, as an answer tells of it. */
-export interface WrittenFile {
+export const fileWritten = z.object({
   /** From the project's root. */
-  readonly path: string
-  readonly created: boolean
-  readonly bytes: number
-  readonly lines_added: number
-  readonly lines_removed: number
+  path: z.string(),
+  created: z.boolean(),
+  bytes: z.number(),
+  lines_added: z.number(),
+  lines_removed: z.number(),
   /** Of the whole new content; null where nothing was written. */
-  readonly sha256: string | null
-}
+  sha256: z.string().nullable(),
+})
+
+/** What `write_file` and `edit_file` answer with. */
+export const written = z.object({
+  ...fileWritten.shape,
+  /** False where the file has that content already: then nothing was written, and nobody was asked. */
+  changed: z.boolean(),
+  /** The name for `undo_change`; null where nothing was written. */
+  undo: z.string().nullable(),
+  /** What was done besides, as sentences: line ends that were kept, and the like. */
+  notes: z.array(z.string()),
+  /** Where a person chose among the parts of the change: what became of each. */
+  hunks: z.array(fate).exactOptional(),
+})
+export type Written = Of<typeof written>
 
 /** One file with another content: worked out, shown, and not written. */
 export interface Rewrite {
@@ -78,11 +82,11 @@ export function rewritten(
 }
 
 /** As a plan: what happens in one sentence, then what a person should know, then the whole diff. */
-export function proposed(work: Work): Planned {
+export function proposed(work: Work): Planned<Written> {
   if (work.type !== 'rewrite') return work
   return proposalOf([work], {
     title: work.title,
-    result({ rewrites: [done = work], choices, committed: { files, undo } }): Written {
+    result({ rewrites: [done = work], choices, committed: { files, undo } }) {
       const hunks = choices.length === 0 ? {} : { hunks: fatesOf(work.hunks, choices) }
       return { ...writtenFile(done, files[0]), changed: true, undo, notes: work.notes, ...hunks }
     },
@@ -90,7 +94,7 @@ export function proposed(work: Work): Planned {
 }
 
 /** One of the files that were written, for the answer. */
-export function writtenFile(rewrite: Rewrite, committed: CommittedFile | undefined): WrittenFile {
+export function writtenFile(rewrite: Rewrite, committed: CommittedFile | undefined): Of<typeof fileWritten> {
   const { file, change, diff } = rewrite
   return {
     path: file.shown,
@@ -151,7 +155,7 @@ function unchanged(file: SeenFile): Written {
  * These files rewritten, as one plan: of each what happens in one sentence and what a person should know, then all of
  * the diffs. Its hunks are those of all of them, file by file.
  */
-export function proposalOf(rewrites: readonly Rewrite[], told: PlanWords): Proposal {
+export function proposalOf<Result>(rewrites: readonly Rewrite[], told: PlanWords<Result>): Proposal<Result> {
   const all = rewrites.flatMap(({ hunks }) => hunks)
   const proposal = whole({ ...told, rewrites, choices: [] })
   if (all.length === 0) return proposal
@@ -159,22 +163,22 @@ export function proposalOf(rewrites: readonly Rewrite[], told: PlanWords): Propo
 }
 
 /** How a plan of rewritten files is called, and what its call is answered with. */
-interface PlanWords {
+interface PlanWords<Result> {
   readonly title: string
   /** `rewrites`: as they were written, with these choices of a person; all that were proposed where there are none. */
   result(done: {
     readonly rewrites: readonly Rewrite[]
     readonly choices: readonly Choice[]
     readonly committed: Committed
-  }): unknown
+  }): Result
 }
 
-interface Whole extends PlanWords {
+interface Whole<Result> extends PlanWords<Result> {
   readonly rewrites: readonly Rewrite[]
   readonly choices: readonly Choice[]
 }
 
-function whole({ rewrites, title, choices, result }: Whole): Proposal {
+function whole<Result>({ rewrites, title, choices, result }: Whole<Result>): Proposal<Result> {
   const lead = rewrites.flatMap(told)
   const diffs = rewrites.map(({ diff }) => diff.text)
   return {
@@ -193,12 +197,12 @@ function told({ does, diff, file, text, notes, hunks }: Rewrite): string[] {
   return [`${does}: ${countLines(diff)}.`, ...remarksOn(file, text), ...notes, ...whys]
 }
 
-interface ChosenParts extends Whole {
-  readonly proposal: Proposal
+interface ChosenParts<Result> extends Whole<Result> {
+  readonly proposal: Proposal<Result>
 }
 
 /** The same evidence, that of files which are let be now included: what was shown was computed from all of it. */
-function derived({ proposal, ...all }: ChosenParts): Proposal | Failed {
+function derived<Result>({ proposal, ...all }: ChosenParts<Result>): Proposal<Result> | Failed {
   const chosen = chosenOf(all.rewrites, all.choices)
   if ('type' in chosen) return chosen
   return { ...whole({ ...all, rewrites: chosen }), evidence: proposal.evidence }

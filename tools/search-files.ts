@@ -1,7 +1,8 @@
 import { z } from 'zod'
-import type { EntryKind, ToolContext, Walk, WalkedEntry } from './contract.ts'
+import type { Of } from '../wire/kernel.ts'
+import { ENTRY_KINDS, type ToolContext, type Walk, type WalkedEntry } from './contract.ts'
 import { defineTool } from './define.ts'
-import { type Counts, countsOf, cutLine, leftOutLine, nameWord, sizeWord } from './folders.ts'
+import { countsBy, countsOf, cutLine, leftOut, leftOutLine, nameWord, sizeWord } from './folders.ts'
 import { type Failed, failed, type Outcome, ok } from './outcome.ts'
 import { EXCLUDE, FOLDER, halfCharacter, INCLUDE_IGNORED, OF_LOOK } from './parameters.ts'
 import { counted, oneLine } from './text.ts'
@@ -15,6 +16,61 @@ const LINES_OF_FILE = 20
 
 /** Tokens of all lines that are shown, before those of the last file. */
 export const ANSWER_SIZE = PAGE_TOKENS * 0.8
+
+const lineFound = z.object({
+  /** From 1. */
+  line: z.number(),
+  /** Where the text begins in the whole line, in characters from 1; null for a line that is shown with it. */
+  column: z.number().nullable(),
+  text: z.string(),
+  /** Whether it is only a part of the line. */
+  cut: z.literal(true).exactOptional(),
+})
+export type FoundLine = Of<typeof lineFound>
+
+export const foundFile = z.object({
+  path: z.string(),
+  kind: z.enum(ENTRY_KINDS),
+  bytes: z.number().exactOptional(),
+  target: z.string().exactOptional(),
+  /** Lines of the file in which the text occurs. */
+  matches: z.number().exactOptional(),
+  /** The first of them, and the lines around them that were asked for. */
+  lines: z.array(lineFound).exactOptional(),
+  /** Lines with the text that are not among `lines`. */
+  more: z.number().exactOptional(),
+})
+export type Found = Of<typeof foundFile>
+
+/** Why a file was not looked into. */
+const SKIPPED = {
+  binary: 'binary',
+  too_large: 'too large',
+  unreadable: 'not readable',
+  vanished: 'gone meanwhile',
+} as const
+type Skipped = keyof typeof SKIPPED
+
+/** What `search_files` answers with. */
+export const searchResult = z.object({
+  /** Where the search began, from the project's root. */
+  path: z.string(),
+  /** What has the name that was asked for; with `text`, the files in which that occurs. */
+  found: z.array(foundFile),
+  /** Lines with the text, in all files of this page; null where none was searched for. */
+  matches: z.number().nullable(),
+  /** Files that were looked into for the text. */
+  searched: z.number(),
+  /** Files that were not, and why. */
+  skipped: countsBy(SKIPPED),
+  /** How many names were passed over, and why. */
+  left_out: leftOut,
+  truncated: z.boolean(),
+  /** The arguments that search on; null at the end. */
+  next: z.object({ after: z.string() }).nullable(),
+  notes: z.array(z.string()),
+})
+export type SearchResult = Of<typeof searchResult>
 
 export const searchFiles = defineTool({
   name: 'search_files',
@@ -63,13 +119,14 @@ export const searchFiles = defineTool({
   categories: ['files', 'search'],
   needs: [],
   paths: ['path'],
+  result: searchResult,
   examples: [
     { args: { pattern: '*.toml' }, shows: 'files by their name' },
     { args: { text: 'def checkout(', pattern: '*.py', context: 2 }, shows: 'a text in files of one kind' },
   ],
 
   handler: (args, context) => search(args, context),
-  show: result => showSearched(result as SearchResult),
+  show: showSearched,
 })
 
 interface Arguments {
@@ -232,49 +289,6 @@ class Page {
   }
 }
 
-/** What `search_files` answers with. */
-export interface SearchResult {
-  /** Where the search began, from the project's root. */
-  readonly path: string
-  /** What has the name that was asked for; with `text`, the files in which that occurs. */
-  readonly found: readonly Found[]
-  /** Lines with the text, in all files of this page; null where none was searched for. */
-  readonly matches: number | null
-  /** Files that were looked into for the text. */
-  readonly searched: number
-  /** Files that were not, and why. */
-  readonly skipped: Readonly<Partial<Record<Skipped, number>>>
-  /** How many names were passed over, and why. */
-  readonly left_out: Counts
-  readonly truncated: boolean
-  /** The arguments that search on; null at the end. */
-  readonly next: { readonly after: string } | null
-  readonly notes: readonly string[]
-}
-
-export interface Found {
-  readonly path: string
-  readonly kind: EntryKind
-  readonly bytes?: number
-  readonly target?: string
-  /** Lines of the file in which the text occurs. */
-  readonly matches?: number
-  /** The first of them, and the lines around them that were asked for. */
-  readonly lines?: readonly FoundLine[]
-  /** Lines with the text that are not among `lines`. */
-  readonly more?: number
-}
-
-/** Why a file was not looked into. */
-type Skipped = 'binary' | 'too_large' | 'unreadable' | 'vanished'
-
-const SKIPPED = {
-  binary: 'binary',
-  too_large: 'too large',
-  unreadable: 'not readable',
-  vanished: 'gone meanwhile',
-} as const satisfies Record<Skipped, string>
-
 /** How much was found, and then each file with its lines, as `grep` shows them. */
 function showSearched(result: SearchResult): string {
   const { path, found, left_out, next, notes } = result
@@ -322,16 +336,6 @@ interface FileMatches {
   readonly shown: number
   /** Characters of `lines`. */
   readonly size: number
-}
-
-export interface FoundLine {
-  /** From 1. */
-  readonly line: number
-  /** Where the text begins in the whole line, in characters from 1; null for a line that is shown with it. */
-  readonly column: number | null
-  readonly text: string
-  /** Whether it is only a part of the line. */
-  readonly cut?: true
 }
 
 interface Scan {

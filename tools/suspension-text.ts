@@ -1,9 +1,8 @@
 import type { Restart, StackFrame, Suspension } from '../wire/kernel.ts'
-import type { Expiring } from './contract.ts'
 import { type Told, termsOf } from './languages.ts'
+import type { Expiring, NumberedRestart } from './shapes.ts'
 import {
   duration,
-  type FileSince,
   foldedRun,
   foldedWords,
   indent,
@@ -15,10 +14,7 @@ import {
   typeWord,
 } from './text.ts'
 
-/** A way to go on, with the number under which it is taken. */
-export interface NumberedRestart extends Restart {
-  readonly number: number
-}
+export type { NumberedRestart } from './shapes.ts'
 
 export const numbered = (restarts: readonly Restart[]): readonly NumberedRestart[] =>
   restarts.map((restart, number) => ({ number, ...restart }))
@@ -126,7 +122,7 @@ function lispFrame(frame: StackFrame): string {
 }
 
 /** `3: File "/srv/shop.py", line 12, in total`, and below it the line of source. */
-function pythonFrame(frame: StackFrame & FileSince): string[] {
+function pythonFrame(frame: StackFrame): string[] {
   const { number, function: name, file, line, source } = frame
   const where = file === null ? '' : `File ${JSON.stringify(file)}${line === null ? '' : `, line ${line}`}, `
   const told = source === null || source.trim() === '' ? [] : [indent(oneLine(source.trim()))]

@@ -199,7 +199,7 @@ export interface SuspensionPlan extends Preview {
 export async function proposed(
   { image }: PlanContext,
   drawn: (image: PlanImage) => Promise<SuspensionPlan | Failed>,
-): Promise<Planned> {
+): Promise<Planned<never>> {
   if (image === undefined) throw new Error('a plan for a suspended evaluation was asked for without an image')
   const shown = await drawn(image)
   if ('type' in shown) return shown

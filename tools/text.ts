@@ -1,4 +1,4 @@
-import type { Frame, NamedThing, Place, Raised, Stack, Text, TypeName } from '../wire/kernel.ts'
+import type { FileSince, Frame, NamedThing, Place, Raised, Stack, Text, TypeName } from '../wire/kernel.ts'
 import type { Terms } from './languages.ts'
 import { PAGE_TOKENS, tokensAtMost } from './tokens.ts'
 
@@ -34,12 +34,6 @@ export function reportOf(raised: Raised): string {
 export function frameLine({ function: name, file, line }: Frame): string {
   if (file === null) return name
   return line === null ? `${name}, ${file}` : `${name}, ${file}:${line}`
-}
-
-/** What is known of the file of a frame that was in doubt: where its line stands now, or that it has another text. */
-export interface FileSince {
-  readonly now?: number
-  readonly differs?: true
 }
 
 /** ` (line 16 now)`, where that is known. */

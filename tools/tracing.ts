@@ -110,7 +110,7 @@ export const traceFunction = defineTool({
     return ok<TracepointAnswer>({ tracepoint: set.result, next })
   },
 
-  show: result => showTracing(result as TracepointAnswer),
+  show: showTracing,
 })
 
 const A_FUNCTION = {
@@ -139,7 +139,7 @@ export const untraceFunction = defineTool({
     return orElsewhere(removed, { given: named, look: 'traces' }, context)
   },
 
-  show: result => showTracing(result as TracepointAnswer),
+  show: showTracing,
 })
 
 async function removedOf(tracepoint: string, context: KernelContext): Promise<Outcome<TracepointAnswer>> {
@@ -216,7 +216,7 @@ export const traceCalls = defineTool({
     return orElsewhere(found, { given: named, look: 'traces' }, context)
   },
 
-  show: result => showTraces(result as Traces & Told),
+  show: showTraces,
 })
 
 async function tracesOf(query: TracesQuery, context: KernelContext): Promise<Outcome<Traces & Told>> {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Of } from '../wire/kernel.ts'
 import type { CommittedFile, FileChange, PlanContext, Planned, SeenFile } from './contract.ts'
 import { defineTool } from './define.ts'
 import { type FileDiff, unifiedDiff } from './diff.ts'
@@ -7,27 +8,29 @@ import { countLines, remarksOn } from './rewrite.ts'
 import { counted, oneLine } from './text.ts'
 import { contentWord, goneFolders, madeFolders, renameText } from './write.ts'
 
-/** What `undo_change` answers with. */
-interface UndoResult {
-  /** The change that was taken back. */
-  readonly undone: string
-  readonly files: readonly UndoneFile[]
-  /** The name of this change, which can be taken back too. */
-  readonly undo: string
-}
-
-interface UndoneFile {
+const undoneFile = z.object({
   /** From the project's root. */
-  readonly path: string
+  path: z.string(),
   /** Gone where the change had made the file. */
-  readonly state: 'changed' | 'made again' | 'gone'
-  readonly bytes: number
+  state: z.enum(['changed', 'made again', 'gone']),
+  bytes: z.number(),
   /** Null for what is no text, before or after. */
-  readonly lines_added: number | null
-  readonly lines_removed: number | null
+  lines_added: z.number().nullable(),
+  lines_removed: z.number().nullable(),
   /** Null for a file that is gone. */
-  readonly sha256: string | null
-}
+  sha256: z.string().nullable(),
+})
+type UndoneFile = Of<typeof undoneFile>
+
+/** What `undo_change` answers with. */
+const undoResult = z.object({
+  /** The change that was taken back. */
+  undone: z.string(),
+  files: z.array(undoneFile),
+  /** The name of this change, which can be taken back too. */
+  undo: z.string(),
+})
+type UndoResult = Of<typeof undoResult>
 
 export const undoChange = defineTool({
   name: 'undo_change',
@@ -44,6 +47,7 @@ export const undoChange = defineTool({
   profile: 'full',
   categories: ['files'],
   needs: [],
+  result: undoResult,
   examples: [{ args: { change: 'plan-kvqxmtrw' }, shows: 'taking back one change' }],
 
   preview: ({ change }) => ({ title: `Take back the change ${oneLine(change)}`, body: change }),
@@ -53,7 +57,7 @@ export const undoChange = defineTool({
     return work.type === 'reverses' ? proposed(change, work.all) : work
   },
 
-  show: result => showUndoing(result as UndoResult),
+  show: showUndoing,
 })
 
 /** One file of the change, worked out and not yet written. */
@@ -102,7 +106,7 @@ function diffOf({ file, change, then }: Pick<Reverse, 'file' | 'change' | 'then'
   return unifiedDiff({ path: file.shown, before, after: then?.text ?? null, executable })
 }
 
-function proposed(name: string, all: readonly Reverse[]): Planned {
+function proposed(name: string, all: readonly Reverse[]): Planned<UndoResult> {
   const back = movesBack(all)
   const [appears, goes] = back ?? []
   const others = all.filter(each => each !== appears && each !== goes)
@@ -124,7 +128,7 @@ function proposed(name: string, all: readonly Reverse[]): Planned {
     evidence: all.map(({ file }) => file.evidence),
     changes: all.map(({ change }) => change),
     undoes: name,
-    result: ({ files, undo }): UndoResult => ({
+    result: ({ files, undo }) => ({
       undone: name,
       files: all.map((reverse, index) => reversed(reverse, files[index])),
       undo,

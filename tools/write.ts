@@ -13,7 +13,7 @@ import {
   rewritten,
   showWritten,
   type Work,
-  type Written,
+  written,
 } from './rewrite.ts'
 import { beginning, counted, oneLine } from './text.ts'
 
@@ -38,6 +38,7 @@ export const writeFile = defineTool({
   },
   presets: { create_file: { new: true } },
   ...CHANGES_ONE_FILE,
+  result: written,
   multiline: ['content'],
   examples: [
     { args: { path: 'shop/discounts.py', content: 'RATES = {"winter": 0.2}\n' }, shows: 'a file as a whole' },
@@ -52,7 +53,7 @@ export const writeFile = defineTool({
     body: content,
   }),
   plan: async (args, context) => proposed(await writeWork(args, context)),
-  show: result => showWritten('wrote', result as Written),
+  show: result => showWritten('wrote', result),
 })
 
 interface WholeFile {
@@ -121,6 +122,7 @@ export const insertAtLine = defineTool({
   },
   parameterAliases: { line_number: 'line' },
   ...CHANGES_ONE_FILE,
+  result: written,
   multiline: ['content'],
   examples: [
     { args: { path: 'shop/orders.py', line: 1, content: 'import math\n' }, shows: 'at the beginning' },
@@ -140,7 +142,7 @@ export const insertAtLine = defineTool({
     body: content,
   }),
   plan: async (args, context) => proposed(await insertWork(args, context)),
-  show: result => showWritten('edited', result as Written),
+  show: result => showWritten('edited', result),
 })
 
 interface InsertArguments {

@@ -19,19 +19,21 @@ export {
   diagnostic,
   display,
   interruptReport,
+  loaded,
   SEVERITIES,
   scriptNote,
   TEST_FRAMEWORKS,
+  testReport,
 } from './contract/evaluation.ts'
 export type * from './contract/inspection.ts'
 export type * from './contract/looks.ts'
 export { LOOKS } from './contract/looks.ts'
 export type * from './contract/names.ts'
-export { RELATIONS, SECTIONS } from './contract/names.ts'
+export { definition, definitionPart, RELATIONS, SECTIONS } from './contract/names.ts'
 export type * from './contract/suspensions.ts'
 export { suspension, theirs } from './contract/suspensions.ts'
 export type * from './contract/values.ts'
-export { KINDS, NAME_KINDS, shown } from './contract/values.ts'
+export { KINDS, NAME_KINDS, restart, shown } from './contract/values.ts'
 
 /**
  * What a kernel may be able to do. A tool that needs what a kernel lacks is not listed for it. `compile`, `expand`,
@@ -139,7 +141,8 @@ export interface Kernel extends AsyncDisposable {
 /** Looks of whose news an image may tell. */
 export type NewsOf = 'errors' | 'traces'
 
-export type Health = 'responsive' | 'unresponsive' | 'ended'
+export const HEALTH = ['responsive', 'unresponsive', 'ended'] as const
+export type Health = (typeof HEALTH)[number]
 
 /** How an image was lost. `message` is for people, and holds the last words of a process that left any. */
 export interface KernelEnd {

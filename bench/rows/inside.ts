@@ -23,6 +23,7 @@ function registryOf(count: number): Registry {
       categories: ['bench'],
       needs: [],
       examples: [],
+      result: z.null(),
       handler: () => ok(null),
     }),
   )

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { type Jobs, stricter } from '../../tools/contract.ts'
 import type { Tool } from '../../tools/define.ts'
-import { running } from '../../tools/job.ts'
+import { type Progress, running } from '../../tools/job.ts'
 import type { Envelope, Outcome } from '../../tools/outcome.ts'
 import { duration, oneLine } from '../../tools/text.ts'
 import type { CallId } from '../../wire/kernel.ts'
@@ -285,7 +285,7 @@ function waitFor({ run, jobs, request, clock, cancelMs }: CallWait): Promise<Env
 }
 
 /** How a job stands. That its kernel does not answer is said, since it may be frozen rather than busy. */
-function goesOn(job: TrackedJob, jobs: Jobs): unknown {
+function goesOn(job: TrackedJob, jobs: Jobs): Progress {
   const { notice } = job
   const now = { ...running(job, jobs), ...(notice !== undefined && { notice }) }
   if (job.kernel === null || job.kernel.health === 'responsive' || job.asking !== undefined) return now

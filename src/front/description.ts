@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { progress } from '../../tools/job.ts'
+import { besides, toolErrorShape } from '../../tools/shapes.ts'
 import { Refusal } from '../../wire/link/calls.ts'
 import { describeTool } from '../registry/descriptions.ts'
 import type { Registry } from '../registry/registry.ts'
@@ -40,28 +42,25 @@ export const describedOperations = (): readonly Described[] =>
   )
 
 /** The envelope of a result. A call may go on as a job, or all of a group of kernels be asked, each by an envelope. */
-const envelopeOf = (result: z.ZodType) =>
-  z.union([z.object({ ok: z.literal(true), result: z.union([result, JOB, OF_GROUP]) }), FAILED])
+export const envelopeOf = (result: z.ZodType) =>
+  z.union([
+    z.object({ ok: z.literal(true), result: z.union([withBesides(result), PROGRESS, OF_GROUP, AS_TEXT]) }),
+    z.object({ ok: z.literal(false), error: toolErrorShape }),
+  ])
 
-const JOB = z.object({
-  status: z.enum(['running', 'waiting']),
-  job: z.string(),
-  tool: z.string(),
-  kernel: z.string().nullable(),
-})
+function withBesides(result: z.ZodType): z.ZodType {
+  if (result instanceof z.ZodObject) return result.extend({ ...besides.shape, ...result.shape })
+  return result instanceof z.ZodUnion
+    ? z.union(result.options.map(one => withBesides(one as z.ZodType)))
+    : result
+}
+
+const PROGRESS = withBesides(progress)
 
 const OF_GROUP = z.object({ members: z.array(z.object({ kernel: z.string(), ok: z.boolean() })) })
 
-const FAILED = z.object({
-  ok: z.literal(false),
-  error: z.object({
-    code: z.string(),
-    message: z.string(),
-    details: z.record(z.string(), z.unknown()),
-    retryable: z.boolean(),
-    next: z.string().nullable(),
-  }),
-})
+/** A result that is too long with everything in it cut. */
+const AS_TEXT = z.object({ truncated: z.literal(true), text: z.string() })
 
 /** A tool is asked for by `call`, whose answer is an envelope. */
 const describedTools = (registry: Registry): readonly Described[] =>
@@ -76,7 +75,7 @@ const describedTools = (registry: Registry): readonly Described[] =>
       recorded: true,
       params: schema,
       // The schema of the input, which allows more fields.
-      result: schemaOf(tool.result === undefined ? OPERATIONS.call.result : envelopeOf(tool.result), 'input'),
+      result: schemaOf(envelopeOf(tool.result), 'input'),
     }
   })
 

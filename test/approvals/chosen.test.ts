@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import type { Approvals } from '../../src/approvals/queue.ts'
 import { openRegistry } from '../../src/registry/registry.ts'
 import type { Choice } from '../../tools/contract.ts'
@@ -321,6 +322,7 @@ const straying = defineTool({
   categories: ['tests'],
   needs: [],
   examples: [],
+  result: z.literal('done'),
   async plan(_, { files }) {
     const [file, other] = [await files.look('shop.py'), await files.look('rates.py')]
     if (file.type === 'failed' || other.type === 'failed') throw new Error('they are there')
@@ -333,7 +335,7 @@ const straying = defineTool({
       preview: { title: 'Change shop.py', body: 'x = 1\n' },
       evidence: [file.evidence],
       changes: [change],
-      result: () => 'done',
+      result: () => 'done' as const,
     } as const
     return { ...proposal, hunks: { all: [hunk], choose: () => ({ ...proposal, changes: [strays] }) } }
   },

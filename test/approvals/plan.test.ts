@@ -143,6 +143,7 @@ const define = (more: Partial<Parameters<typeof defineTool>[0]> = {}): Tool =>
     categories: ['tests'],
     needs: [],
     examples: [],
+    result: z.string(),
     handler: () => ok('done'),
     ...more,
   } as Parameters<typeof defineTool>[0])

@@ -1,5 +1,6 @@
 import { KernelError } from '../../src/kernels/kernel-error.ts'
 import type { Member, Wanted } from '../../src/kernels/wanted.ts'
+import type { ProjectKernel } from '../../tools/contract.ts'
 import { TOOLS } from '../../tools/index.ts'
 import { showEnvelope } from '../../tools/show.ts'
 import { WireError } from '../../wire/errors.ts'
@@ -252,6 +253,7 @@ const TRACED: Script = {
         state: 'on',
         seen: 0,
         wanted: 10,
+        at: '2026-11-30T09:12:30.000Z',
         expires_in_ms: 1,
         notes: [],
       } as never,
@@ -310,6 +312,11 @@ test('how its members were reached is told once', async () => {
 
 // What a connection has chosen
 
+const chosenAs = (name: string): ProjectKernel => ({
+  ...{ name, group: name, state: 'idle', chosen: true, language: 'python', pid: 1 },
+  ...{ running_ms: null, suspended: 0, what: 'a test', message: null },
+})
+
 test('what the callers of a connection have chosen ends with it, and not before their calls do', async () => {
   const asked: (string | undefined)[] = []
   let choose = () => {}
@@ -326,7 +333,7 @@ test('what the callers of a connection have chosen ends with it, and not before 
         },
         async choose(name) {
           if (name === 'late') await choosing
-          return { type: 'chosen', kernel: { name } as never }
+          return { type: 'chosen', kernel: chosenAs(name) }
         },
       },
     },

@@ -65,6 +65,7 @@ function shop() {
     categories: ['tests'],
     needs: ['evaluate'],
     examples: [],
+    result: z.object({ called: z.boolean() }),
     plan: async () => ({
       type: 'proposal',
       preview: { title: 'Call shop.price', body: await sourceIn(made.kernel) },

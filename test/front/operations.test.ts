@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
+import { z } from 'zod'
 import type { DaemonClient } from '../../src/front/client.ts'
 import { OPERATIONS } from '../../src/front/operations/index.ts'
 import type { Method } from '../../src/front/protocol.ts'
@@ -13,6 +14,7 @@ import { openRig } from '../support/rig.ts'
 const test = suite('operations', { limitMs: 60_000 })
 
 const rig = openRig({
+  files: { 'shop.py': 'RATE = 3\n' },
   policy: '[[rule]]\ndecision = "deny"\ntool = "attach"\nkernel = "forbidden"\n',
 })
 let client: DaemonClient
@@ -88,16 +90,6 @@ test('what the daemon answers is what the table says', async () => {
   }
 })
 
-/** Tools whose `describe` tells no more of an answer than that it is an envelope. */
-const OF_ITS_OWN: readonly string[] = [
-  ...['attach', 'kernels', 'symbol_definition', 'permission_prompt'],
-  ...['compile_form', 'load_file', 'load_system', 'macroexpand_form', 'reload', 'run_tests'],
-  ...['debug_eval', 'debug_restart', 'debug_state', 'interrupt_job', 'job'],
-  ...['delete_file', 'directory_tree', 'edit_file', 'get_file_info', 'get_project_root', 'insert_at_line'],
-  ...['list_directory', 'move_file', 'propose_file_edit', 'read_buffer', 'read_file', 'search_files'],
-  ...['search_in_buffer', 'undo_change', 'write_file'],
-]
-
 /** The schemas of answers, by tool. */
 async function answersDescribed(): Promise<ReadonlyMap<string, Readonly<Record<string, unknown>>>> {
   const { operations } = await client.request('describe', {})
@@ -106,10 +98,20 @@ async function answersDescribed(): Promise<ReadonlyMap<string, Readonly<Record<s
   )
 }
 
-test('describe has the result of each tool that looks, and of eval_expr', async () => {
-  const told = [...(await answersDescribed())].filter(([, { anyOf }]) => anyOf !== undefined)
-  const names = TOOLS.map(({ name }) => name)
-  assert.equal(told.map(([name]) => name).sort(), names.filter(name => !OF_ITS_OWN.includes(name)).sort())
+const shapesIn = (shape: unknown): readonly unknown[] =>
+  shape instanceof z.ZodUnion ? shape.options.flatMap(shapesIn) : [shape]
+
+test('describe has the shape of what each tool answers, and none of them may be anything', async () => {
+  const described = await answersDescribed()
+  // A tool that the host of a model calls is not listed.
+  const listed = TOOLS.filter(({ forHost }) => forHost === undefined)
+  assert.equal([...described.keys()].sort(), listed.map(({ name }) => name).sort())
+  for (const { name, result } of listed) {
+    for (const shape of shapesIn(result)) assert.ok(shape instanceof z.ZodObject, name)
+    const isSo = new Ajv2020({ strict: false }).compile(described.get(name) ?? true)
+    for (const other of [null, {}, 'done', [], { done: true }])
+      assert.not.ok(isSo({ ok: true, result: other }), name)
+  }
 })
 
 test('what a tool answers is what describe says of it', async () => {
@@ -145,17 +147,31 @@ test('what a tool answers is what describe says of it', async () => {
     ['untrace_function', { tracepoint: 't1' }],
     ['threads', {}],
     ['get_last_error', {}],
+    ['symbol_definition', { symbols: ['Shop', 'nothing'] }],
+    ['load_file', { path: 'shop.py' }],
+    ['kernels', {}],
+    ['job', {}],
+    ['get_project_root', {}],
+    ['list_directory', {}],
+    ['directory_tree', {}],
+    ['search_files', { text: 'RATE' }],
+    ['get_file_info', { path: 'shop.py' }],
+    ['read_file', { path: 'shop.py' }],
+    ['read_buffer', { path: 'shop.py' }],
+    ['search_in_buffer', { path: 'shop.py', text: 'RATE' }],
   ]
   const ajv = new Ajv2020({ strict: false })
   for (const [tool, args] of asked) {
-    const answer = await client.call({ tool, args: { ...args, kernel: 'fresh' } })
+    const { needs = [] } = TOOLS.find(({ name }) => name === tool) ?? {}
+    const inside = needs.length > 0 && { kernel: 'fresh' }
+    const answer = await client.call({ tool, args: { ...args, ...inside } })
     assert.ok(answer.ok, `${tool}: ${JSON.stringify(answer)}`)
     const isSo = ajv.compile(described.get(tool) ?? false)
     assert.ok(isSo(answer), `${tool}: ${JSON.stringify([isSo.errors, answer])}`)
     const [field] = Object.keys(Object(answer.result))
     const { [String(field)]: _, ...rest } = Object(answer.result)
     assert.not.ok(isSo({ ok: true, result: rest }), `${tool} without ${field}`)
-    const failed = await client.call({ tool, args: { ...args, kernel: 'nobody' } })
+    const failed = await client.call({ tool, args: { ...args, kernel: 7 } })
     assert.ok(!failed.ok && isSo(failed), tool)
   }
 })

@@ -11,6 +11,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { z } from 'zod'
 import { type Disk, NODE_DISK } from '../../src/files/disk.ts'
 import { openFiles } from '../../src/files/files.ts'
 import { policyText } from '../../src/front/commands/policy.ts'
@@ -326,6 +327,7 @@ const own = defineTool({
   categories: ['own'],
   needs: [],
   examples: [],
+  result: z.null(),
   handler: () => ok(null),
 })
 

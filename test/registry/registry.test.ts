@@ -22,6 +22,7 @@ const tool = (
     categories: ['tests'],
     needs: [],
     examples: [],
+    result: z.string(),
     handler: () => ok(name),
     ...more,
   })
@@ -124,6 +125,7 @@ const drawing = defineTool({
   categories: ['tests'],
   needs: ['evaluate'],
   examples: [{ args: { expr: 'a line' }, shows: 'a line' }],
+  result: z.null(),
   handler: () => ok(null),
 })
 

@@ -106,6 +106,7 @@ export function toolAt(level: Level, more: { raise?: Level; outcome?: () => Outc
     needs: ['evaluate'],
     examples: [],
     ...(raise !== undefined && { raise: () => raise }),
+    result: z.unknown(),
     handler: (_, { level: at }) => {
       ran.push(at)
       return outcome?.() ?? ok('done')

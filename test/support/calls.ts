@@ -5,6 +5,7 @@ import { SYSTEM_CLOCK } from '../../src/clock.ts'
 import type { Kernels } from '../../src/kernels/kernels.ts'
 import { Leases } from '../../src/suspensions/leases.ts'
 import { openTexts } from '../../src/text/texts.ts'
+import { asSaid } from './answers.ts'
 import { NO_FILES } from './no-files.ts'
 import { NO_SOURCES } from './no-sources.ts'
 import { openFollowed } from './seat.ts'
@@ -27,7 +28,7 @@ export function openTestCalls(
     Pick<CallsOptions, Needed> & { readonly kernels: TestKernels; readonly stateDir: string },
 ): Calls {
   const { clock = SYSTEM_CLOCK, journal, log, kernels, stateDir, ...rest } = given
-  return openCalls({
+  const calls = openCalls({
     version: 'test',
     approvals: openFollowed(openApprovals, { clock, wallClock: Date.now, expiryMs: 60_000, journal }),
     files: NO_FILES,
@@ -69,4 +70,7 @@ export function openTestCalls(
       runningScript: name => kernels.runningScript?.(name) ?? null,
     } as Partial<Kernels> as Kernels,
   })
+  const run: Calls['run'] = async request =>
+    asSaid(request.tool, await calls.run(request), given.registry.find(request.tool))
+  return { ...calls, run }
 }

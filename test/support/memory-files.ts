@@ -160,6 +160,7 @@ export const putTool = defineTool({
   needs: [],
   paths: ['path'],
   examples: [],
+  result: z.record(z.string(), z.unknown()),
   async plan({ path, text }, { files }) {
     const file = await files.look(path)
     if (file.type === 'failed') return file

@@ -7,6 +7,7 @@ import type { Choice, Committed, FileChange, Planned, ProjectFiles, Proposal } f
 import type { Tool } from '../../tools/define.ts'
 import { type Failed, failed, type Outcome, ok, type ToolError } from '../../tools/outcome.ts'
 import { context } from '../tools/context.ts'
+import { outcomeAsSaid } from './answers.ts'
 import { FAST_DISK } from './failing-disk.ts'
 
 /** A project that tools work on, and what became of its files. */
@@ -87,9 +88,9 @@ export async function approved(
   meanwhile?: () => void,
 ): Promise<Outcome> {
   const plan = await planned(tool, args, rig)
-  if (plan.type !== 'proposal') return plan
+  if (plan.type !== 'proposal') return outcomeAsSaid(tool, plan)
   meanwhile?.()
-  return carriedOut(plan, rig)
+  return outcomeAsSaid(tool, await carriedOut(plan, rig))
 }
 
 /** The same with what a person chose of its hunks. A failure where that makes no plan. */
@@ -101,8 +102,7 @@ export async function chosen(
 ): Promise<Outcome> {
   const { hunks } = await proposalOf(tool, args, rig)
   const plan = hunks?.choose(choices) ?? failed('internal', { message: 'It has no hunks.' })
-  if (plan.type === 'failed') return plan
-  return carriedOut(plan, rig)
+  return plan.type === 'failed' ? plan : outcomeAsSaid(tool, await carriedOut(plan, rig))
 }
 
 async function carriedOut({ changes, result }: Proposal, { commit }: Project): Promise<Outcome> {

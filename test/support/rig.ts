@@ -3,8 +3,14 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type ConnectOptions, connectDaemon, type DaemonClient } from '../../src/front/client.ts'
+import {
+  type ConnectOptions,
+  connectDaemon,
+  type DaemonClient,
+  type ToolCall,
+} from '../../src/front/client.ts'
 import { findPaths, PACKAGE_ROOT, type Paths } from '../../src/paths.ts'
+import { asSaid } from './answers.ts'
 import { lispCache } from './runtimes.ts'
 import { endLeft } from './temporary.ts'
 
@@ -129,7 +135,10 @@ export function openRig({ config, policy, files = {}, session = false }: RigOpti
         ...options,
       })
       clients.add(client)
-      return client
+      const { call } = client
+      return Object.assign(client, {
+        call: async (given: ToolCall) => asSaid(given.tool, await call(given)),
+      })
     },
     dial: () => dial(paths.socket),
     async close() {

@@ -12,6 +12,7 @@ const rest = {
   profile: 'full',
   categories: ['test'],
   needs: [],
+  result: z.null(),
   handler: () => ok(null),
 } as const
 

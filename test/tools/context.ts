@@ -8,12 +8,14 @@ import type {
   OutputSoFar,
   Sources,
   Texts,
+  ToolContext,
 } from '../../tools/contract.ts'
 import type { Tool } from '../../tools/define.ts'
 import type { Outcome, ToolError } from '../../tools/outcome.ts'
 import type { Look, Looked, LookName, Looks } from '../../wire/contract/looks.ts'
 import type { CallId, Epoch, Raised, Shown } from '../../wire/contract/values.ts'
 import { ABILITIES, type Kernel } from '../../wire/kernel.ts'
+import { outcomeAsSaid } from '../support/answers.ts'
 import { NO_FILES } from '../support/no-files.ts'
 import { NO_SOURCES } from '../support/no-sources.ts'
 
@@ -188,7 +190,16 @@ export const RAISED: Raised = {
 
 /** The tool with these arguments as the call path would run it: checked first, with defaults filled in. */
 export function run(tool: Tool, args: unknown, script: Scripted = {}): Promise<Outcome> {
-  return tool.handler(tool.parameters.parse(args) as Record<string, unknown>, context(script))
+  return handled(tool, tool.parameters.parse(args) as Record<string, unknown>, context(script))
+}
+
+/** What the handler makes of checked arguments, which is known to be what the tool says of it. */
+export async function handled(
+  tool: Tool,
+  args: Readonly<Record<string, unknown>>,
+  given: ToolContext,
+): Promise<Outcome> {
+  return outcomeAsSaid(tool, await tool.handler(args, given))
 }
 
 export function resultOf(outcome: Outcome): Record<string, unknown> {

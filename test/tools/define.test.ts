@@ -14,6 +14,7 @@ const good = {
   categories: ['hardware'],
   needs: [],
   examples: [{ args: { channel: 2 }, shows: 'the third sensor' }],
+  result: z.number(),
   handler: ({ channel }: { channel: number }) => ok(channel),
 } as const
 
@@ -35,6 +36,12 @@ test('an unlabelled tool is dangerous', () => {
   const tool = defineTool(unlabelled)
   assert.is(tool.level, 'dangerous')
   assert.is(tool.raise({}), 'dangerous')
+})
+
+test('a definition that does not say what it answers with does not typecheck, and is refused', () => {
+  const { result: _, ...silent } = good
+  // @ts-expect-error -- The field is required.
+  assert.is(breach(() => defineTool(silent)).invariant, 'result')
 })
 
 test('a call can raise its own level and cannot lower it', () => {
@@ -153,6 +160,8 @@ const refused: readonly (readonly [keyof typeof INVARIANTS, string, Record<strin
   ['examples', 'an example that does not fit', { examples: [{ args: { channel: 'two' }, shows: 'x' }] }],
   ['examples', 'an example with an unknown argument', { examples: [{ args: { chanel: 2 }, shows: 'x' }] }],
   ['examples', 'an example that does not say what it shows', { examples: [{ args: {}, shows: '' }] }],
+  ['result', 'no result', { result: undefined }],
+  ['result', 'a result that is no zod type', { result: { type: 'string' } }],
   ['handler', 'no handler', { handler: undefined }],
 ]
 

@@ -182,6 +182,7 @@ const probe = {
   categories: ['test'],
   needs: [],
   examples: [{ args: { word: 'a' }, shows: 'one word' }],
+  result: z.null(),
   handler: () => ok(null),
   finalizeDocumentation: (documentation: string, { seconds = 'some' }: Readonly<Record<string, string>>) =>
     documentation.replace('{{seconds}}', seconds),

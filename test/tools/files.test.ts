@@ -5,14 +5,14 @@ import { undoChange } from '../../tools/undo.ts'
 import { writeFile } from '../../tools/write.ts'
 import { assert, isLong, suite } from '../support/harness.ts'
 import { approved, hash, openProject, type Project, proposalOf, refusalOf } from '../support/project-files.ts'
-import { context, errorOf, resultOf } from './context.ts'
+import { context, errorOf, handled, resultOf } from './context.ts'
 
 const test = suite('file tools')
 
 const having = openProject
 
 const reading = (rig: Project, args: Readonly<Record<string, unknown>>) =>
-  readFile.handler(readFile.parameters.parse(readFile.renamed(args)) as Record<string, unknown>, {
+  handled(readFile, readFile.parameters.parse(readFile.renamed(args)) as Record<string, unknown>, {
     ...context(),
     files: rig.files,
   })

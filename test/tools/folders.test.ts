@@ -17,7 +17,7 @@ import {
 } from '../../tools/search-files.ts'
 import { FilesRig } from '../support/files-rig.ts'
 import { assert, suite } from '../support/harness.ts'
-import { context, errorOf, resultOf } from './context.ts'
+import { context, errorOf, handled, resultOf } from './context.ts'
 
 const test = suite('folder tools and search_files')
 
@@ -32,7 +32,7 @@ test.after.each(() => rig.close())
 /** As the call path runs it, with a minute for a look unless another time is given. */
 function run(tool: Tool, args: object, more: Partial<ToolContext> = {}): Promise<Outcome> {
   const checked = tool.parameters.parse(tool.renamed({ ...args })) as Record<string, unknown>
-  return tool.handler(checked, { ...context(), files: rig.files.of(rig.root), lookMs: 60_000, ...more })
+  return handled(tool, checked, { ...context(), files: rig.files.of(rig.root), lookMs: 60_000, ...more })
 }
 
 const AT = new Date('2026-11-20T09:12:30.000Z')

@@ -131,7 +131,10 @@ test('a finished job has the result of its own tool, and reads like it', async (
 
 test('the result of another tool is kept whatever its form', async () => {
   const jobs = [job({ tool: 'count', outcome: ok(7) })]
-  assert.equal(await run(jobTool, { job: 'job-1' }, { jobs }), ok(7))
+  assert.equal(
+    await run(jobTool, { job: 'job-1' }, { jobs }),
+    ok({ result: 7, status: 'done', job: 'job-1', tool: 'count' }),
+  )
   assert.is(jobTool.show(7), '7')
   assert.match(jobTool.show({ status: 'done', tool: 'count', total: 7 }), '"total": 7')
 })

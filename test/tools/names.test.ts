@@ -276,7 +276,11 @@ test('a name that is no name is said to be none, and no tool speaks of an expres
 })
 
 test('a name is read in the package that is named, where the language has such, and else refused', async () => {
-  const { look, queries } = finding({ references: [] })
+  const queries: unknown[] = []
+  const look = async (query: unknown) => {
+    queries.push(query)
+    return { type: 'malformed', message: 'not a name' } as const
+  }
   const abilities = new Set(['describe'] as const)
   const python = { identity: { ...kernelOf().identity, abilities } }
   for (const [tool, parameter, more] of NAMES) {

@@ -11,7 +11,7 @@ import { assert, suite } from '../support/harness.ts'
 import { found, newCall } from '../support/heard.ts'
 import { ownedWolfram } from '../support/real-kernels.ts'
 import { mathicsPython } from '../support/runtimes.ts'
-import { context, errorOf, resultOf } from './context.ts'
+import { context, errorOf, handled, resultOf } from './context.ts'
 
 /** What the tools make of a real Mathics3. */
 const test = suite('what the tools say of Wolfram Language', { limitMs: 60_000 })
@@ -45,7 +45,7 @@ function facts(): void {
     const valid = tool && validate(tool, args, registry, called)
     if (tool === undefined || valid?.type !== 'valid') throw new Error(JSON.stringify(valid))
     const given: KernelContext = { ...context(), call: newCall(), kernel: of, lookMs }
-    return tool.handler(valid.args, given)
+    return handled(tool, valid.args, given)
   }
 
   const defined = async (symbols: string, more: object = {}, of = kernel) =>

@@ -6,6 +6,7 @@ import { z } from 'zod'
 import {
   callId,
   count,
+  fileSince,
   type Of,
   orNull,
   place,
@@ -88,6 +89,7 @@ export const stackFrame = z.object({
   ...whose.shape,
   /** As in `Frame`. */
   running: running.exactOptional(),
+  ...fileSince.shape,
 })
 export type StackFrame = Of<typeof stackFrame>
 

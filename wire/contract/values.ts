@@ -117,6 +117,10 @@ export const whose = z.object({
   library: text.exactOptional(),
 })
 
+/** Where the file has another text by now: the line that the one which runs is on there, or that it differs. */
+export const fileSince = z.object({ now: count.exactOptional(), differs: z.literal(true).exactOptional() })
+export type FileSince = Of<typeof fileSince>
+
 /** One frame of a stack. */
 export const frame = z.object({
   function: text,
@@ -133,6 +137,7 @@ export const frame = z.object({
   ...whose.shape,
   /** Where the file is newer than the process, so that `source` may be another line than the one that runs. */
   running: running.exactOptional(),
+  ...fileSince.shape,
 })
 export type Frame = Of<typeof frame>
 

@@ -2,7 +2,7 @@ import { isAbsolute, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type Diagnostic, DiagnosticSeverity, type InlayHint } from 'vscode-languageserver/node'
 import type { ErrorShown, ErrorSummary } from '../../../tools/activity.ts'
-import { beginning, type FileSince, isOwn, oneLine, programFrame } from '../../../tools/text.ts'
+import { beginning, isOwn, oneLine, programFrame } from '../../../tools/text.ts'
 import type { Frame } from '../../../wire/kernel.ts'
 import { realOf } from '../../files/roots.ts'
 import type { Mark, TextLines } from './documents.ts'
@@ -11,7 +11,7 @@ import { errorFacts } from './row-lines.ts'
 
 /** A frame of the program's own in an error, by the real path of its file. Lines are from 0. */
 interface Place {
-  readonly frame: Frame & FileSince
+  readonly frame: Frame
   readonly path: string
   readonly line: number
   /** It is the innermost of the program's own: where the error happened. */
@@ -89,7 +89,7 @@ export class ErrorsInPlace {
     if (isThere() && raised !== null) {
       const { frames, misread } = raised
       const there = misread === undefined ? [] : [{ ...misread, function: '', locals: [], locals_omitted: 0 }]
-      const all: readonly (Frame & FileSince)[] = [...frames, ...there]
+      const all: readonly Frame[] = [...frames, ...there]
       const origin = programFrame(all)
       const from = project.rows.kernels.get(kernel)?.attached?.cwd ?? project.root
       const places = all.flatMap((frame): Place[] => {
