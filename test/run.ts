@@ -20,9 +20,9 @@ import type { Task } from './support/worker.ts'
  * which later runs tell how many files have room at once.
  */
 /** The part of the processors that tests may fill. Over that, some wait in vain for what others keep from running. */
-const FILLED = 1.1
-/** Files that run beside one on each processor: `times.json` has estimates by now, and a crowd makes tests slow. */
-const BESIDES = 1
+const FILLED = 1.3
+/** Files that run beside one on each processor: while some wait, others work. */
+const BESIDES = 2
 const LONG = process.env.IMAGO_TEST_LONG === '1' ? 5 : 1
 const FILE_LIMIT_MS = Number(process.env.IMAGO_TEST_LIMIT_MS ?? 420_000) * LONG
 /** As long as a worker may take to end. */
