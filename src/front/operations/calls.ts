@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { PROFILES } from '../../../tools/contract.ts'
 import type { Envelope } from '../../../tools/outcome.ts'
+import { toolErrorShape } from '../../../tools/shapes.ts'
 import { KEY_VARIABLES } from '../../agent/keys.ts'
 import { CALL_EVENT } from '../../calls/contract.ts'
 import { operation } from './operation.ts'
@@ -22,10 +23,10 @@ export const sessionRun = (session: string): string => `claude-code:${session}`
 /** The session that a run is; undefined for one of the agent. */
 export const sessionOf = (run: string): string | undefined => /^claude-code:(.*)$/.exec(run)?.[1]
 
-const envelope = z.custom<Envelope>(isEnvelope, 'not an envelope').meta({
-  description:
-    '{"ok":true,"result":…} or {"ok":false,"error":{"code","message","details","retryable","next"}}',
-})
+const envelope: z.ZodType<Envelope> = z.union([
+  z.object({ ok: z.literal(true), result: z.unknown().describe('As `describe` says of the tool.') }),
+  z.object({ ok: z.literal(false), error: toolErrorShape }),
+])
 
 /** Operations on tools: a call of one, how its answer is shown, and which there are. */
 export const CALL_OPERATIONS = {
@@ -49,7 +50,6 @@ export const CALL_OPERATIONS = {
     }),
     result: envelope,
     event: CALL_EVENT,
-    who: ['anyone'],
     level: 'dangerous',
     topics: ['calls', 'kernels', 'approvals', 'suspensions'],
   }),
@@ -57,7 +57,6 @@ export const CALL_OPERATIONS = {
     does: 'Answers with the text that a model is shown for an envelope.',
     params: z.strictObject({ tool, envelope }),
     result: z.strictObject({ text: z.string() }),
-    who: ['anyone'],
     level: 'safe',
   }),
   display: operation({
@@ -68,7 +67,6 @@ export const CALL_OPERATIONS = {
       bytes: z.int().min(0),
       data: z.string().nullable().describe('The bytes, in base64; null where they are more than 32 MiB.'),
     }),
-    who: ['anyone'],
     level: 'safe',
   }),
   tools: operation({
@@ -79,12 +77,10 @@ export const CALL_OPERATIONS = {
       name: tool.exactOptional(),
     }),
     result: z.strictObject({ text: z.string() }),
-    who: ['anyone'],
     level: 'safe',
   }),
   offer_buffers: operation({
     does: 'Offers the texts that an editor has open, to the tools read_buffer and search_in_buffer of the project, until it is cancelled. For each look the daemon asks `buffer` of the client, with the real `path` of a file; it returns `{"text":…}`, with LF at the ends of lines, or null for what is not open.',
-    who: ['anyone'],
     level: 'safe',
   }),
   withdraw: operation({
@@ -93,19 +89,12 @@ export const CALL_OPERATIONS = {
     result: z.strictObject({
       withdrawn: z.boolean().describe('false where none of that name waits in the project.'),
     }),
-    who: ['anyone'],
     level: 'safe',
     topics: ['approvals'],
   }),
   keep_key: operation({
     does: 'Keeps the key of a run in the memory of the daemon, for the process that goes on with it.',
     params: z.strictObject({ run: goesOn, variable: z.enum(KEY_VARIABLES), value: z.string().max(4_096) }),
-    who: ['anyone'],
     level: 'safe',
   }),
 } as const
-
-function isEnvelope(value: unknown): value is Envelope {
-  if (typeof value !== 'object' || value === null || !('ok' in value)) return false
-  return value.ok === true ? 'result' in value : 'error' in value && typeof value.error === 'object'
-}

@@ -23,7 +23,6 @@ export const DAEMON_OPERATIONS = {
     does: 'Lists all operations, or those of that name: the operation, and the tool, which `call` runs: each with its parameters, its result and its events as JSON Schema. For `eval_expr` and each tool that looks, the schema has the `result` of the envelope, too.',
     params: z.strictObject({ name: z.string().max(256).exactOptional() }),
     result: z.strictObject({ operations: z.array(described) }),
-    who: ['anyone'],
     level: 'safe',
   }),
   status: operation({
@@ -41,13 +40,11 @@ export const DAEMON_OPERATIONS = {
       suspended: count.describe('Evaluations that wait where an error happened, in all kernels.'),
       kernels: count,
     }),
-    who: ['anyone'],
     level: 'safe',
   }),
   open_page: operation({
     does: 'Answers with an address at which a browser shows the page of the project; the daemon begins to take WebSockets where it does not. The token in the address works once, within ten minutes. Kernels that are started from the page get the environment of the client. It is refused over a WebSocket.',
     result: z.strictObject({ address: z.string() }),
-    who: ['anyone'],
     level: 'cautious',
   }),
   shutdown: operation({
@@ -63,7 +60,6 @@ export const DAEMON_OPERATIONS = {
       ended_kernels: z.array(z.string()).describe('The names of the kernels that end with the daemon.'),
       detached_kernels: z.array(z.string()).describe('The names of those whose programs run on without it.'),
     }),
-    who: ['anyone'],
     level: 'dangerous',
     topics: ['kernels'],
   }),

@@ -14,7 +14,6 @@ export const RUN = z.strictObject({
 
 const ofRun = {
   params: z.strictObject({ run: z.string().regex(/^run-[1-9]\d{0,8}$/) }),
-  who: ['anyone'],
 } as const
 
 /** Operations on what happened: the journal, and the runs of the agent. */
@@ -23,14 +22,12 @@ export const HISTORY_OPERATIONS = {
     does: 'Answers with the end of the journal, of all projects, without calls that only looked, oldest first: each as `imago log --long` prints it.',
     params: z.strictObject({ count: z.int().min(1).max(500) }),
     result: z.strictObject({ stories: z.array(z.string()) }),
-    who: ['seat'],
     act: () => 'read the journal',
     level: 'safe',
   }),
   runs: operation({
     does: 'Lists the runs of the agent in the project, the newest first.',
     result: z.strictObject({ runs: z.array(RUN) }),
-    who: ['anyone'],
     level: 'safe',
   }),
   run: operation({

@@ -11,7 +11,6 @@ const named = z.strictObject({ name: kernelName })
 /** What is for the project of the kernel that it names. */
 const ofKernel = {
   params: named,
-  who: ['project', 'person'],
   kernel: ({ name }: z.infer<typeof named>) => name,
 } as const
 
@@ -25,7 +24,6 @@ export const KERNEL_OPERATIONS = {
       skipped: z.array(SKIPPED_FILE),
       others: z.boolean(),
     }),
-    who: ['anyone'],
     level: 'safe',
   }),
   start: operation({
@@ -37,7 +35,6 @@ export const KERNEL_OPERATIONS = {
       args: z.array(z.string()).readonly().exactOptional(),
     }),
     result: KERNEL_ROW,
-    who: ['anyone'],
     level: 'cautious',
     topics: ['kernels'],
   }),
@@ -45,7 +42,6 @@ export const KERNEL_OPERATIONS = {
     does: 'Starts a kernel that nobody else sees, only to tell how that went, and ends it.',
     params: z.strictObject({ language: z.string().max(64) }),
     result: TRIAL,
-    who: ['anyone'],
     level: 'cautious',
   }),
   stop: operation({
@@ -100,6 +96,7 @@ export const KERNEL_OPERATIONS = {
         .describe('The errors that servers of a Lisp program catch are to be noted.'),
     }),
     result: KERNEL_ROW,
+    // By its target, which is no kernel yet: see `mayAttach`.
     who: ['project', 'person'],
     level: 'dangerous',
     topics: ['kernels'],

@@ -53,8 +53,16 @@ const LEFT_OUT = { params: nothing, result: nothing, topics: [] } as const
 
 type LeftOut = keyof typeof LEFT_OUT
 
-type Drafted = Omit<Operation, LeftOut> & Partial<Pick<Operation, LeftOut>>
+type Drafted = Omit<Operation, LeftOut | 'who'> & Partial<Pick<Operation, LeftOut | 'who'>>
 
-/** Keeps the types of its parameters and its result. Left out, both are empty, and it changes no rows. */
+/** By what an operation is admitted: the kernel that it names, or a seat. */
+const whoMay = ({ kernel, act }: Drafted): readonly Who[] =>
+  kernel !== undefined ? ['project', 'person'] : act !== undefined ? ['seat'] : ['anyone']
+
+/**
+ * Keeps the types of its parameters and its result. Left out, both are empty, it changes no rows, and who may is told by
+ * what it is admitted by.
+ */
 export const operation = <const Row extends Drafted>(row: Row) =>
-  ({ ...LEFT_OUT, ...row }) as Row & Omit<typeof LEFT_OUT, keyof Row>
+  ({ ...LEFT_OUT, who: whoMay(row), ...row }) as Row &
+    Omit<typeof LEFT_OUT, keyof Row> & { readonly who: readonly Who[] }

@@ -12,7 +12,6 @@ export const POLICY_OPERATIONS = {
   policy: operation({
     does: 'Answers with the rules that are in force in the project, and where each comes from.',
     result: POLICY_REPORT,
-    who: ['anyone'],
     level: 'safe',
   }),
   check_policy: operation({
@@ -25,13 +24,11 @@ export const POLICY_OPERATIONS = {
       level: z.enum(LEVELS).exactOptional(),
     }),
     result: envelope,
-    who: ['anyone'],
     level: 'safe',
   }),
   accept_policy: operation({
     does: 'Puts the rules that wait in the files of the policy before the seats, and answers once a person has. Cancelling takes the question back.',
     result: envelope,
-    who: ['anyone'],
     level: 'dangerous',
     topics: ['approvals'],
   }),

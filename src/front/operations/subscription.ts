@@ -73,7 +73,6 @@ export const SUBSCRIPTION_OPERATIONS = {
       everywhere: z.boolean().exactOptional().describe('Rows of all projects, for a person at a terminal.'),
     }),
     event: z.union([z.strictObject({ rev, snapshot: rows }), z.strictObject({ rev, changes: rows })]),
-    who: ['anyone'],
     level: 'safe',
   }),
 } as const
