@@ -107,7 +107,7 @@ export const traceFunction = defineTool({
     const where = context.others().length === 0 ? {} : { kernel: context.kernelName }
     const asking = JSON.stringify({ tracepoint: set.result.id, ...where })
     const next = `trace_calls ${asking} shows what was recorded by then.`
-    return ok<TracepointAnswer>({ tracepoint: set.result, next })
+    return answerWith(set.result, { next })
   },
 
   show: showTracing,
@@ -145,8 +145,13 @@ export const untraceFunction = defineTool({
 async function removedOf(tracepoint: string, context: KernelContext): Promise<Outcome<TracepointAnswer>> {
   const words = aTracepoint(aName(context.kernel))
   const removed = await lookUp({ look: 'untrace', query: { tracepoint }, words }, context)
-  return removed.type === 'failed' ? removed : ok<TracepointAnswer>({ tracepoint: removed.result })
+  return removed.type === 'failed' ? removed : answerWith(removed.result)
 }
+
+const answerWith = (
+  { language, ...tracepoint }: TracepointAnswer['tracepoint'] & Told,
+  more: Pick<TracepointAnswer, 'next'> = {},
+): Outcome<TracepointAnswer & Told> => ok({ tracepoint, ...more, ...given({ language }) })
 
 /** The tracepoint of that name, which may be the number alone. That there is one of a whole name is not looked at. */
 async function tracepointMeant(

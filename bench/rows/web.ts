@@ -69,19 +69,22 @@ export const webOperation: Row = {
   tearDown: ground.tearDown,
   async measure() {
     const release = onOneProcessor([process.pid, ground.daemon.pid, echo.pid ?? 0])
-    // Each time: what other rows do in the daemon meanwhile makes it cold.
-    for (let warm = 0; warm < 6_000; warm++) {
-      await ours.ask({ ...ASK, id: ++asked })
-      await bare.ask(ASK)
+    try {
+      // Each time: what other rows do in the daemon meanwhile makes it cold.
+      for (let warm = 0; warm < 6_000; warm++) {
+        await ours.ask({ ...ASK, id: ++asked })
+        await bare.ask(ASK)
+      }
+      const [us = [], them = []] = await interleaved(
+        { blocks: 20, each: 50 },
+        () => ours.ask({ ...ASK, id: ++asked }),
+        () => bare.ask(ASK),
+      )
+      const [ours_us, echo_us] = [median(us), median(them)]
+      return ratio(ours_us, echo_us, { ours_us, echo_us })
+    } finally {
+      release()
     }
-    const [us = [], them = []] = await interleaved(
-      { blocks: 20, each: 50 },
-      () => ours.ask({ ...ASK, id: ++asked }),
-      () => bare.ask(ASK),
-    )
-    release()
-    const [ours_us, echo_us] = [median(us), median(them)]
-    return ratio(ours_us, echo_us, { ours_us, echo_us })
   },
 }
 

@@ -42,6 +42,8 @@ export class FolderRows {
       await Promise.race([news, sleep(AGAIN_MS, undefined, { ref: false })])
     }
     watcher?.close()
+    // Nobody is told of those that go meanwhile: the next follower hears of them after the snapshot.
+    this.rows = []
     this.#following = undefined
   }
 }

@@ -53,9 +53,9 @@ export const silentAmong = (
     }),
   )
 
-/** Whether a process that has said that it listens still can: a launcher may have become a program that cannot. */
-export const hasListener = (heard: readonly number[], silent: readonly { readonly pid: number }[]): boolean =>
-  heard.some(listener => silent.every(({ pid }) => pid !== listener))
+/** Whether a process that has said that it listens lives, and still can: a launcher may have become a program that cannot. */
+export const hasListener = (heard: Iterable<number>, silent: readonly { readonly pid: number }[]): boolean =>
+  [...heard].some(one => startedOf(one) !== undefined && silent.every(({ pid }) => pid !== one))
 
 /** The processes that cannot listen, of each run that lasts and has no listener. */
 export function silentProcesses(runtimeDir: string): readonly SilentProcess[] {
@@ -73,9 +73,8 @@ export function silentProcesses(runtimeDir: string): readonly SilentProcess[] {
           command,
         )
       // A run with a listener, as most have, is told by that process alone, without a look at all others.
-      const heard = [...heardIn(join(runtimeDir, name)).keys()].flatMap(one => startedOf(one) ?? [])
-      const living = heard.map(({ pid }) => pid)
-      if (hasListener(living, silentIn(heard))) return []
+      const heard = [...heardIn(join(runtimeDir, name)).keys()]
+      if (hasListener(heard, silentIn(heard.flatMap(one => startedOf(one) ?? [])))) return []
       return silentIn(startedFrom(pid))
         .slice(0, MOST_PROCESSES)
         .map(one => ({ ...one, cwd }))

@@ -469,12 +469,11 @@ export class Attachments {
       file: `Process ${pid} (${words})`,
       reason: `does not listen: it ${why}. ${mend}`,
     }))
-    return { announced: await this.listening(), skipped: [...family.skipped, ...closed, ...unheard] }
+    return { announced: await this.listening(family), skipped: [...family.skipped, ...closed, ...unheard] }
   }
 
   /** Programs of all projects that can be attached to and are not. */
-  async listening(): Promise<readonly AnnouncedRow[]> {
-    const family = this.#families.read()
+  async listening(family = this.#families.read()): Promise<readonly AnnouncedRow[]> {
     const silent = this.#silent()
     const heard = family.programs.filter(one => silent.every(({ pid }) => pid !== one.pid))
     const there = await whoAnswer(heard, this.#options.programs)

@@ -172,12 +172,9 @@ function unknown(
     isUnheard && isNotebook(startedOf(Number(wanted))?.words ?? [])
       ? HAVE_A_NOTEBOOK_LISTEN
       : (silent?.mend ?? `To have it listen, ${HAVE_IT_LISTEN}${served.join('')}`)
-  const there =
-    names.length > 0
-      ? ` There are: ${names.join(', ')}.`
-      : isUnheard
-        ? ''
-        : `${becauseOf(silent)} No other program has announced itself.`
+  const others =
+    names.length > 0 ? ` There are: ${names.join(', ')}.` : ' No other program has announced itself.'
+  const there = isUnheard ? (names.length > 0 ? others : '') : `${becauseOf(silent)}${others}`
   const missing = isUnheard
     ? `Process ${wanted} lives and does not listen${silent === undefined ? '' : `: it ${silent.why}`}`
     : isElsewhere

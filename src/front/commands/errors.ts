@@ -122,20 +122,23 @@ export async function* changesOf(
     signal,
     heard: event => isNews(event) && take(),
   })
-  void following.finally(() => {
+  const over = () => {
     isOver = true
     wake()
-  })
+  }
+  following.then(over, over)
   while (!isOver) {
     if (hasNews) {
       hasNews = false
       yield
-    } else
+    } else {
+      const ms = waitMs?.()
+      const timer = ms === undefined ? undefined : setTimeout(take, ms)
       await new Promise<void>(resolve => {
         wake = resolve
-        const ms = waitMs?.()
-        if (ms !== undefined) setTimeout(take, ms)
       })
+      clearTimeout(timer)
+    }
   }
   await following
 }

@@ -66,7 +66,7 @@ export async function run({ rest, options, printer }: CommandInput): Promise<num
 /** Said where nothing of the command listens. A launcher that did so may have become another program, which does not. */
 function silence(heard: string, pid: number | undefined, command: readonly string[]): string | undefined {
   const silent = pid === undefined ? [] : silentAmong(startedFrom(pid), command)
-  if (hasListener([...heardIn(heard).keys()], silent)) return undefined
+  if (hasListener(heardIn(heard).keys(), silent)) return undefined
   const why = silent.map(({ pid, words, why, mend }) => `Process ${pid} (${words}) ${why}. ${mend}`)
   return `nothing that this command started listens so far. ${why.join(' ') || LIKELY}`
 }

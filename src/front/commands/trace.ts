@@ -125,7 +125,7 @@ class Follower {
   #isNews(event: SubscriptionEvent): boolean {
     const own = changesIn(event).filter(({ key }) => key === this.#followed.kernel)
     if ('snapshot' in event || own.length > 0) this.#isTold = own.some(({ value }) => value !== null)
-    return own.length > 0 || !this.#isTold
+    return own.length > 0 || 'snapshot' in event
   }
 
   /** Prints the calls that have ended since, and at the `last` time all. The tracepoint as it is now, or why it is not told. */

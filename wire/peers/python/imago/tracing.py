@@ -312,7 +312,11 @@ class Tracing:
         # In a forked child there is no link, and the lock of the clock may be held by a thread that does not exist there.
         if not self._is_due and self._session.link is not None:
             self._is_due = True
-            self._clock.after(max(0, self._told_at + AGAIN - time.monotonic()), self._tell)
+            try:
+                self._clock.after(max(0, self._told_at + AGAIN - time.monotonic()), self._tell)
+            except BaseException:  # An interrupt of the program comes in between.
+                self._is_due = False
+                raise
 
     def _tell(self):
         # What comes from here on is told with the next note.

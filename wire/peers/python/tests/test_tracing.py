@@ -425,7 +425,7 @@ class Ends(Traced):
         def forks():
             child = os.fork()
             if child == 0:
-                # As whoever has the link does.
+                # As the owner of the link does.
                 self.session.link = None
                 signal.alarm(20)
             return child
