@@ -35,7 +35,7 @@ const symbolFacts = z.discriminatedUnion('ok', [
   z.object({
     ok: z.literal(true),
     ...definition.omit({ source: true, parts: true, running: true, page: true }).shape,
-    /** What else the name stands for, and methods; their source is in the page. */
+    /** Other things of that name, and methods; the page has their source. */
     parts: z.array(definitionPart.omit({ source: true, running: true })).exactOptional(),
     truncated: z.boolean(),
     original_len: z.number().nullable(),

@@ -86,7 +86,7 @@ const listedEntry = z.object({
   bytes: z.number().exactOptional(),
   /** When its content last changed, in UTC: `2026-11-20T09:12:30.000Z`. */
   modified: z.string().exactOptional(),
-  /** Where a link leads, as it stands in it. */
+  /** The target of a link, as the link spells it. */
   target: z.string().exactOptional(),
   ignored: z.literal(true).exactOptional(),
   /** Its name is no UTF-8 and shown with U+FFFD: no tool can name it. */

@@ -22,7 +22,7 @@ export const besides = z.object({
   /** What a person decided of it, and the arguments that they changed, as they approved them. */
   approval: z.string().exactOptional(),
   edited: z.record(z.string(), z.unknown()).exactOptional(),
-  /** It was cut to fit; where the rest is stands there. */
+  /** It was cut to fit, and says where the rest is. */
   truncated: z.boolean().exactOptional(),
   /** What it is about, where that has words of its own. */
   language: z.string().exactOptional(),

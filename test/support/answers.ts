@@ -23,7 +23,7 @@ function checkOf(tool: Tool): ValidateFunction {
   return check
 }
 
-/** What stands in a list, or in a text, that the call path has cut. */
+/** The mark of a list or a text that the call path has cut. */
 const CUT = /… \[[\d,]+ (?:more|characters cut here)/
 
 /**

@@ -71,6 +71,14 @@ test('a tracepoint is set for whoever asks, with its bounds, and says where its 
   )
 })
 
+test('in Lisp the language is beside the tracepoint, and none of its fields', async () => {
+  const { kernel } = tracing({}, 'lisp')
+  const set = resultOf(await run(traceFunction, { name: 'shop::total' }, { kernel })) as object
+  const removed = resultOf(await run(untraceFunction, { tracepoint: 't1@ab12' }, { kernel })) as object
+  assert.equal({ ...set, next: undefined }, { tracepoint: POINT, next: undefined, language: 'lisp' })
+  assert.equal(removed, { tracepoint: { ...POINT, state: 'removed' }, language: 'lisp' })
+})
+
 test('it is taken out by its name, in full or in short', async () => {
   for (const tracepoint of ['t1@ab12', 't1']) {
     const { kernel, asked } = tracing()

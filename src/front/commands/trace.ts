@@ -18,7 +18,7 @@ const TRACE: ToolCommand = { name: 'trace', tool: 'trace_function', first: 'name
 /** As much as one tracepoint takes down, unless less was asked for. */
 const ALL = { limit: 1_000, seconds: 86_400 }
 
-/** How often a kernel is asked for new calls of which no row tells, in milliseconds. */
+/** How often a kernel that no row is about is asked for new calls, in milliseconds. */
 const AGAIN_MS = 500
 
 /** Calls are asked for from the beginning of a page of so many. */
