@@ -246,6 +246,7 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
       kernels,
       authority,
       seats: seats.methods,
+      questions: seats.questions,
       policy: desk,
       history: history.methods,
       suspensions: openSuspensionMethods(new SuspensionDesk(leases), authority),

@@ -1,22 +1,24 @@
 import { Refusal } from '../../wire/link/calls.ts'
-import type { PolicyDesk } from '../calls/policy-desk.ts'
-import { isOfProject, realOf } from '../files/roots.ts'
+import type { CheckReport, PolicyDesk } from '../calls/policy-desk.ts'
+import { isOfProject } from '../files/roots.ts'
 import type { Kernels } from '../kernels/kernels.ts'
-import type { HeldSeat } from './handlers.ts'
+import { chosenBy } from './attach.ts'
+import type { HeldSeat, OperationContext } from './handlers.ts'
 import { OPERATIONS } from './operations/index.ts'
 import type { Operation } from './operations/operation.ts'
-import type { FailureData, Method, Methods } from './protocol.ts'
+import type { FailureData, Method } from './protocol.ts'
 import type { Seats } from './seat/seats.ts'
 import type { ServeContext } from './server.ts'
+import type { TopicRow } from './subscriptions.ts'
 
 interface AuthorityParts {
   readonly kernels: Kernels
   readonly policy: PolicyDesk
-  readonly seats: Pick<Seats, 'seatOf' | 'isPerson' | 'wasSeen'>
+  readonly seats: Pick<Seats, 'seatOf' | 'isPerson'>
 }
 
 /** Who may do and see what of other projects, by the rows of `OPERATIONS`: nothing, unless a rule or a person lets them. */
-export interface Authority extends Pick<Seats, 'isPerson' | 'wasSeen'> {
+export interface Authority {
   /**
    * The seat of the client, where the operation is for seats. Throws the `KernelError` of a kernel that is not there, or the
    * `Refusal` `no_seat`.
@@ -24,92 +26,107 @@ export interface Authority extends Pick<Seats, 'isPerson' | 'wasSeen'> {
   admit(method: Method, params: never, context: ServeContext): Promise<HeldSeat | undefined>
   /**
    * Throws the `Refusal` `denied` where a rule denies the operation on its kernel, or asks about it: a method asks nobody. A
-   * person is let in. In the client's own project, an operation that no rule mentions is allowed.
+   * person is let in. In the client's own project, an operation that no rule mentions is allowed. Of one that attaches, its
+   * target is judged, and the `Refusal` is `kernel_unavailable`.
    */
-  judge(method: Method, params: never, context: ServeContext): Promise<void>
-  /** Whether it would be admitted without asking whether a person is there. */
-  isLetIn(method: Method, kernel: string, context: ServeContext): boolean
+  judge(method: Method, params: never, context: ServeContext): Promise<Admission>
   /** Whether the client may see a row of that project: its own, or that of a kernel that a rule shows it. */
   mayBeTold(
     method: Method,
     row: { readonly root: string; readonly kernel: string },
     context: ServeContext,
   ): boolean
-  /** The kernels that the client may be told of. */
-  told(
-    all: Omit<Methods['kernels']['result'], 'others'>,
+  /** Whether the client may be told of the kernel: one of its project, or one that a rule shows it. */
+  mayBeToldOf(kernel: string, method: Method, context: ServeContext): boolean
+  /** Which of the rows the client is told of: all where each `isOwn`, or where a person is at it, who is asked for only then. */
+  told<Row>(
+    rows: readonly Row[],
+    isOwn: (row: Row) => boolean,
     context: ServeContext,
-  ): Promise<Methods['kernels']['result']>
-  /** Throws where the client may not attach to the target. `within`: the only folder whose programs it may attach to. */
-  mayAttach(target: string, context: ServeContext): Promise<{ readonly within?: string }>
+  ): Promise<(row: Row) => boolean>
+  /** Which rows a client that subscribes is told of. `everywhere`: of all projects, where a person is at it. */
+  followed(everywhere: boolean, context: OperationContext): Promise<(row: TopicRow) => boolean>
 }
 
-export function openAuthority({ kernels, policy, seats }: AuthorityParts): Authority {
-  const isPerson = seats.isPerson
+/** How far an operation is let in. */
+export interface Admission {
+  /** The only folder whose programs it may attach to. Left out: any. */
+  readonly within?: string | undefined
+}
 
-  const isLetIn: Authority['isLetIn'] = (method, kernel, { session: { root } }) => {
-    const roots = kernels.rootsOf(kernel)
-    if (roots.includes(root)) return true
-    return roots.length > 0 && isAllowed(root, method, kernel)
-  }
+export function openAuthority({ kernels, policy, seats: { seatOf, isPerson } }: AuthorityParts): Authority {
   const isAllowed = (root: string, method: Method, kernel: string) =>
     policy.judge({ root, method, level: OPERATIONS[method].level, kernel }).decision === 'allow'
 
+  const mayBeToldOf: Authority['mayBeToldOf'] = (kernel, method, { session: { root } }) => {
+    const roots = kernels.rootsOf(kernel)
+    return roots.includes(root) || (roots.length > 0 && isAllowed(root, method, kernel))
+  }
+
+  async function judgeTarget(target: string, context: ServeContext): Promise<Admission> {
+    const { root } = context.session
+    if (await isPerson(context)) return {}
+    const { elsewhere } = kernels.attachable(target, root)
+    const judged = policy.check({ root, tool: 'attach', kernel: target })
+    if (judged.type !== 'ok') throw new Error('attaching could not be judged')
+    const { decision, by } = judged.result
+    if (decision === 'allow') return elsewhere ? {} : { within: root }
+    if (elsewhere && decision === 'ask') throw kernels.unknownIn(root, target)
+    throw refused('kernel_unavailable', `To attach to ${JSON.stringify(target)}`, { decision, by })
+  }
+
   return {
-    isPerson,
-    wasSeen: seats.wasSeen,
-    isLetIn,
+    mayBeToldOf,
     async admit(method, params, context) {
-      const { kernel: nameIn, act }: Operation = OPERATIONS[method]
-      const kernel = nameIn?.(params)
-      if (kernel !== undefined && !isLetIn(method, kernel, context) && !(await isPerson(context)))
+      const { kernel: nameIn, calls, act }: Operation = OPERATIONS[method]
+      const [kernel, called] = [nameIn?.(params), calls?.(params)]
+      if (kernel !== undefined && !mayBeToldOf(kernel, method, context) && !(await isPerson(context)))
         throw kernels.unknownIn(context.session.root, kernel)
-      return act === undefined ? undefined : seats.seatOf(act(params), context)
+      // The gate of calls knows a person by what was seen before.
+      if (called !== undefined && kernels.rootsOf(called)[0] !== context.session.root) await isPerson(context)
+      return act === undefined ? undefined : seatOf(act(params), context)
     },
     async judge(method, params, context) {
-      const { kernel: nameIn, level }: Operation = OPERATIONS[method]
+      const { kernel: nameIn, target: targetIn, level }: Operation = OPERATIONS[method]
+      const { root } = context.session
+      const wanted = targetIn?.(params)
+      if (wanted !== undefined)
+        return chosenBy(wanted, { kernels, root }) === undefined ? judgeTarget(wanted.target, context) : {}
       const kernel = nameIn?.(params)
-      if (kernel === undefined) return
-      const { decision, by } = policy.judge({ root: context.session.root, method, level, kernel })
-      if (decision === 'allow' || (await isPerson(context))) return
-      const isDenied = decision === 'deny' ? 'is denied' : 'has to be asked about'
-      const details = { reason: decision, by }
-      const next = 'A person does it at a terminal, by the same command.'
-      throw new Refusal('denied', `${method} of ${kernel} ${isDenied} by ${by}. Nothing was done.`, {
-        ...{ details, next },
-        retryable: false,
-      } satisfies FailureData)
+      if (kernel === undefined) return {}
+      const { decision, by } = policy.judge({ root, method, level, kernel })
+      if (decision === 'allow' || (await isPerson(context))) return {}
+      throw refused('denied', `${method} of ${kernel}`, { decision, by })
     },
     mayBeTold: (method, row, { session: { root } }) =>
       row.root === root || isAllowed(root, method, row.kernel),
-    async told(all, context) {
-      const { root } = context.session
-      const own = {
-        ...all,
-        kernels: all.kernels.filter(({ name }) => isLetIn('kernels', name, context)),
-        announced: all.announced.filter(({ cwd }) => isOfProject(realOf(cwd), root)),
-      }
-      const isAll =
-        own.kernels.length + own.announced.length === all.kernels.length + all.announced.length ||
-        (await isPerson(context))
-      return isAll ? { ...all, others: false } : { ...own, others: true }
+    async told(rows, isOwn, context) {
+      return rows.every(isOwn) || (await isPerson(context)) ? () => true : isOwn
     },
-    async mayAttach(target, context) {
-      const { root } = context.session
-      if (await isPerson(context)) return {}
-      const { elsewhere } = kernels.attachable(target, root)
-      const judged = policy.check({ root, tool: 'attach', kernel: target })
-      if (judged.type !== 'ok') throw new Error('attaching could not be judged')
-      const { decision, by } = judged.result
-      if (decision === 'allow') return elsewhere ? {} : { within: root }
-      if (elsewhere && decision === 'ask') throw kernels.unknownIn(root, target)
-      throw new Refusal(
-        'kernel_unavailable',
-        `To attach to ${JSON.stringify(target)} ${decision === 'deny' ? 'is denied' : 'has to be asked about'} by ${by}.`,
-        { details: { reason: decision, by }, next: ATTACH_BY_PERSON, retryable: false } satisfies FailureData,
-      )
+    async followed(everywhere, context) {
+      const isAll = everywhere && (await isPerson(context))
+      const { root: own } = context.session
+      return ({ root, isFolder, kernel, forSeats }) =>
+        forSeats === true
+          ? context.caller.seat?.() !== undefined
+          : isAll ||
+            root === null ||
+            root === own ||
+            (isFolder === true && isOfProject(root, own)) ||
+            (kernel !== null && mayBeToldOf(kernel, 'subscribe', context))
     },
   }
 }
 
-const ATTACH_BY_PERSON = 'A person attaches at a terminal, by the same command.'
+function refused(
+  code: 'denied' | 'kernel_unavailable',
+  subject: string,
+  { decision, by }: Pick<CheckReport, 'decision' | 'by'>,
+): Refusal {
+  const isDenied = decision === 'deny' ? 'is denied' : 'has to be asked about'
+  const next = 'A person does it at a terminal, by the same command.'
+  return new Refusal(code, `${subject} ${isDenied} by ${by}. Nothing was done.`, {
+    ...{ details: { reason: decision, by }, next },
+    retryable: false,
+  } satisfies FailureData)
+}

@@ -8,7 +8,7 @@ import type { Journal } from '../journal/journal.ts'
 import { KernelError } from '../kernels/kernel-error.ts'
 import type { Kernels } from '../kernels/kernels.ts'
 import { SuspensionError } from '../suspensions/desk.ts'
-import type { Authority } from './authority.ts'
+import type { Admission, Authority } from './authority.ts'
 import type { Handlers, OperationContext, SeatContext } from './handlers.ts'
 import { METHODS } from './methods.ts'
 import { OPERATIONS } from './operations/index.ts'
@@ -43,15 +43,13 @@ export function openDispatch(handlers: Handlers, parts: DispatchParts): Readonly
         const caller = callerOf(context, parts.seats)
         const judge = () => parts.authority.judge(method, params, context)
         const { session, link, served } = context
-        const run = async (begins = () => {}) => {
+        const run = async ({ within }: Admission) => {
           // By name: each field that a literal adds to a spread costs Node 20 a microsecond.
-          const known: Known = { session, link, served, caller, seat, begins }
+          const known: Known = { session, link, served, caller, seat, within }
           return handlers[method](params, known as SeatContext)
         }
-        if (row.recorded !== undefined)
-          return await recorded(run, { method, row, params, session, judge, parts })
-        await judge()
-        return await run()
+        if (row.recorded) return await recorded(run, { method, row, params, session, judge, parts })
+        return await run(await judge())
       } catch (error) {
         throw failureOf(error)
       }
@@ -72,13 +70,13 @@ interface RecordedCall {
   readonly params: never
   readonly session: Session
   /** Throws where the policy denies it. */
-  judge(): Promise<void>
+  judge(): Promise<Admission>
   readonly parts: DispatchParts
 }
 
 /** The same with its two lines in the journal, or one where it is refused. A full disk keeps nobody from ending a kernel. */
 async function recorded<Result>(
-  run: (begins: () => void) => Promise<Result>,
+  run: (admission: Admission) => Promise<Result>,
   { method, row, params, session, judge, parts: { journal, kernels } }: RecordedCall,
 ): Promise<Result> {
   const { name, target = name, key: _, ...args } = params as Readonly<Record<string, unknown>>
@@ -87,19 +85,14 @@ async function recorded<Result>(
   const call = randomUUID() as CallId
   const asked = { call, tool: method, kernel, epoch, caller: session.id, who: session.name, args }
   let begun: number | undefined
-  const begins = () => {
-    if (begun !== undefined) return
-    begun = performance.now()
-    journal.later({ type: 'dispatched', ...asked, level: row.level, decision: 'allow' })
-  }
   const end = (outcome: string, since: number) =>
     journal.later({ type: 'ended', call, outcome, elapsed_ms: Math.round(performance.now() - since) })
   try {
-    await judge()
-    if (row.recorded === true) begins()
-    const result = await run(begins)
-    begins()
-    end('ok', begun ?? performance.now())
+    const admission = await judge()
+    begun = performance.now()
+    journal.later({ type: 'dispatched', ...asked, level: row.level, decision: 'allow' })
+    const result = await run(admission)
+    end('ok', begun)
     return result
   } catch (error) {
     const failure = failureOf(error)

@@ -24,8 +24,8 @@ export interface HeldSeat {
 /** What an operation knows of the client that asks. */
 export interface OperationContext extends ServeContext {
   readonly caller: Caller
-  /** Writes the line of the journal before the effect, once the operation has been judged; nothing where it is written already. */
-  begins(): void
+  /** The only folder whose programs it may attach to. Undefined: any. */
+  readonly within: string | undefined
 }
 
 /** The same of one that only a seat may ask for. */

@@ -9,14 +9,13 @@ import { enveloped } from '../calls/answer.ts'
 import type { CallEvent, CallRequest, Calls } from '../calls/contract.ts'
 import type { HeldQuestions } from '../calls/held.ts'
 import type { PolicyDesk } from '../calls/policy-desk.ts'
-import { isOfProject } from '../files/roots.ts'
-import { KernelError } from '../kernels/kernel-error.ts'
+import { isOfProject, realOf } from '../files/roots.ts'
 import type { Kernels } from '../kernels/kernels.ts'
-import type { KernelRow } from '../kernels/rows.ts'
 import { type Described, describe, FORMATS } from '../registry/descriptions.ts'
 import type { Registry } from '../registry/registry.ts'
 import { SYNTAX_NAMES, type SyntaxName } from '../syntax/syntax.ts'
 import { documentation, SYNTAXES } from '../syntax/syntaxes.ts'
+import { attach } from './attach.ts'
 import type { Authority } from './authority.ts'
 import type { Buffers } from './buffers.ts'
 import type { Handlers, OperationContext } from './handlers.ts'
@@ -42,6 +41,8 @@ interface MethodParts {
   keepKey(key: Methods['keep_key']['params'] & { readonly root: string }): void
   readonly kernels: Kernels
   readonly seats: SeatMethods
+  /** Of all projects. */
+  questions(): Methods['approvals']['result']
   readonly policy: PolicyDesk
   readonly suspensions: SuspensionMethods
   readonly history: HistoryMethods
@@ -90,8 +91,20 @@ export function openHandlers(parts: MethodParts): Handlers {
     tools: wanted => ({ text: parts.listTools(wanted) }),
     describe: ({ name }) => parts.describe(name),
     async kernels(_, context) {
-      const all = { kernels: kernels.list(), ...(await kernels.announced(context.session.root)) }
-      return authority.told(all, context)
+      const { root } = context.session
+      const all = { kernels: kernels.list(), ...(await kernels.announced(root)) }
+      const rows = [...all.kernels, ...all.announced]
+      const isOwn = (row: (typeof rows)[number]) =>
+        'cwd' in row
+          ? isOfProject(realOf(row.cwd), root)
+          : authority.mayBeToldOf(row.name, 'kernels', context)
+      const isTold = await authority.told(rows, isOwn, context)
+      return {
+        ...all,
+        kernels: all.kernels.filter(isTold),
+        announced: all.announced.filter(isTold),
+        others: !rows.every(isTold),
+      }
     },
     start: (params, { session: { root, env } }) => kernels.start({ ...params, root, env }),
     trial: ({ language }, { session: { root, env } }) => kernels.trial({ language, root, env }),
@@ -101,24 +114,29 @@ export function openHandlers(parts: MethodParts): Handlers {
     attach: (params, context) => attach(parts, params, context),
     detach: ({ name }) => kernels.detach(name),
     ...parts.seats,
+    async approvals(_, context) {
+      const { approvals, grants, ends, held, ...anyones } = parts.questions()
+      const isOwn = ({ root }: { readonly root: string }) => root === context.session.root
+      const isTold = await authority.told([...approvals, ...grants, ...ends], isOwn, context)
+      return {
+        ...anyones,
+        approvals: approvals.filter(isTold),
+        grants: grants.filter(isTold),
+        ends: ends.filter(isTold),
+        held: held.filter(isOwn),
+      }
+    },
     ...policyMethods(parts.policy),
     ...parts.suspensions,
     ...parts.history,
     async subscribe({ topics, since, everywhere = false }, context) {
-      const isAll = everywhere && (await authority.isPerson(context))
       const { served } = context
+      const mayBeTold = await authority.followed(everywhere, context)
       const end = parts.subscriptions.follow({
         viewer: context.caller,
         topics: [...new Set(topics)],
         since,
-        mayBeTold: ({ root, isFolder, kernel, forSeats }) =>
-          forSeats === true
-            ? context.caller.seat?.() !== undefined
-            : isAll ||
-              root === null ||
-              root === context.session.root ||
-              (isFolder === true && isOfProject(root, context.session.root)) ||
-              (kernel !== null && authority.isLetIn('subscribe', kernel, context)),
+        mayBeTold,
         tell: event => served.event(event),
         whenRead: work => served.whenRead(work),
       })
@@ -130,9 +148,10 @@ export function openHandlers(parts: MethodParts): Handlers {
       return { address: await parts.openPage(session) }
     },
     async shutdown({ when }, context) {
-      const isAll = kernels.list().every(({ root }) => root === context.session.root)
-      const isTold = isAll || (await authority.isPerson(context))
-      return parts.shutdown(when, isTold ? undefined : context.session.root)
+      const { root } = context.session
+      const all = kernels.list()
+      const isTold = await authority.told(all, row => row.root === root, context)
+      return parts.shutdown(when, all.every(isTold) ? undefined : root)
     },
   }
 }
@@ -152,87 +171,16 @@ function untilCancelled({ signal }: ServedCall, end: () => void): Promise<Record
 /** Of something displayed, in one answer. */
 const DISPLAY_BYTES = 32 * 1024 * 1024
 
-type AttachParts = Pick<MethodParts, 'calls' | 'kernels' | 'authority'>
-
-/** The next calls of this client, and of others at its terminal, go there. A program that is attached already is only chosen. */
-async function attach(
-  parts: AttachParts,
-  params: Methods['attach']['params'],
-  context: OperationContext,
-): Promise<KernelRow> {
-  const { calls, kernels } = parts
-  const { target, name = target } = params
-  const { root } = context.session
-  const known = kernels.list().find(one => one.name === target && name === target && one.root === root)
-  // A kernel that has ended answers nothing, though it is followed: a program that listens by its name is joined.
-  const isUnlinked = known === undefined || UNLINKED.has(known.state)
-  const row = !isUnlinked
-    ? known
-    : known?.owned
-      ? await again(kernels, known, context)
-      : await joined(parts, params, context).catch(error =>
-          attachedAs(error, { kernels, name: params.name, root }),
-        )
-  calls.choose(context.caller, row.name)
-  return row
-}
-
-/** States of a kernel to which no link leads now. */
-const UNLINKED: ReadonlySet<KernelRow['state']> = new Set(['away', 'ended', 'crash_loop'])
-
-/** One of ours that has ended begins again. */
-async function again(
-  kernels: Kernels,
-  { name, root }: KernelRow,
-  { session: { env }, begins }: OperationContext,
-): Promise<KernelRow> {
-  begins()
-  const choice = await kernels.choose(name, { root, elsewhere: false, env })
-  const row = kernels.list().find(one => one.name === name)
-  if (choice.type !== 'chosen' || row === undefined) throw kernels.unknownIn(root, name)
-  return { ...row, message: choice.kernel.message }
-}
-
-function attachedAs(
-  error: unknown,
-  { kernels, name, root }: { kernels: Kernels; name: string | undefined; root: string },
-): KernelRow {
-  const { reason, kernel } = error instanceof KernelError ? error.details : {}
-  const row = kernels.list().find(one => one.name === kernel && one.root === root)
-  if (reason !== 'attached_already' || row === undefined || (name ?? row.name) !== row.name) throw error
-  return row
-}
-
-/** Throws where the client may not attach to the program. */
-async function joined(
-  { kernels, authority }: AttachParts,
-  params: Methods['attach']['params'],
-  context: OperationContext,
-): Promise<KernelRow> {
-  const { key_file: keyFile, no_secret: noSecret, ...more } = params
-  const admitted = await authority.mayAttach(params.target, context)
-  context.begins()
-  return kernels.attach({ ...more, keyFile, noSecret, root: context.session.root, ...admitted })
-}
-
-const kernelNamed = (args: unknown): string | undefined =>
-  typeof args === 'object' && args !== null && 'kernel' in args && typeof args.kernel === 'string'
-    ? args.kernel
-    : undefined
-
-type CallParts = AttachParts & Pick<MethodParts, 'held'>
+type CallParts = Pick<MethodParts, 'calls' | 'held'>
 
 /** Settles with the envelope. A client that goes away does not end its call; one that cancels it does. */
 async function runCall(
-  { calls, held, kernels, authority }: CallParts,
+  { calls, held }: CallParts,
   params: Methods['call']['params'],
   context: OperationContext,
 ) {
-  const { session, link, served, caller } = context
+  const { link, served, caller } = context
   const { tool, args, call, follow = false, held: how } = params
-  const kernel = kernelNamed(args)
-  // Only for what is of another project it matters who asks.
-  if (kernel !== undefined && kernels.rootsOf(kernel)[0] !== session.root) await authority.isPerson(context)
   const request: CallRequest = {
     tool,
     args,

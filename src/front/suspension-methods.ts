@@ -1,4 +1,5 @@
 import type { SuspensionDesk } from '../suspensions/desk.ts'
+import type { SuspendedRow } from '../suspensions/rows.ts'
 import type { Authority } from './authority.ts'
 import type { Handlers, SeatContext } from './handlers.ts'
 
@@ -14,9 +15,8 @@ export function openSuspensionMethods(desk: SuspensionDesk, authority: Authority
   return {
     async suspensions(_, context) {
       const all = await desk.list(context.caller)
-      const told = all.filter(row => authority.mayBeTold('suspensions', row, context))
-      const isAll = told.length === all.length || (await authority.isPerson(context))
-      return { suspensions: isAll ? all : told }
+      const isOwn = (row: SuspendedRow) => authority.mayBeTold('suspensions', row, context)
+      return { suspensions: all.filter(await authority.told(all, isOwn, context)) }
     },
     take: (named, context) => desk.take(personAt(context), named),
     hand: (named, context) => desk.hand(personAt(context), named),

@@ -52,6 +52,10 @@ export const CALL_OPERATIONS = {
     event: CALL_EVENT,
     level: 'dangerous',
     topics: ['calls', 'kernels', 'approvals', 'suspensions'],
+    calls: ({ args }: { readonly args?: unknown }) =>
+      typeof args === 'object' && args !== null && 'kernel' in args && typeof args.kernel === 'string'
+        ? args.kernel
+        : undefined,
   }),
   show: operation({
     does: 'Answers with the text that a model is shown for an envelope.',

@@ -96,11 +96,10 @@ export const KERNEL_OPERATIONS = {
         .describe('The errors that servers of a Lisp program catch are to be noted.'),
     }),
     result: KERNEL_ROW,
-    // By its target, which is no kernel yet: see `mayAttach`.
-    who: ['project', 'person'],
     level: 'dangerous',
     topics: ['kernels'],
-    recorded: 'judged',
+    recorded: true,
+    target: (params: { readonly target: string; readonly name?: string }) => params,
   }),
   detach: operation({
     does: 'Lets go of an attached program, which runs on without what was put into it. Answers with its last row.',

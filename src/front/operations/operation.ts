@@ -41,10 +41,14 @@ export interface Operation {
   readonly level: Level
   /** Topics whose rows it can change. */
   readonly topics: readonly Topic[]
-  /** It is in the journal as somebody's call, with its end. `judged`: it is judged as it runs, and says when it begins. */
-  readonly recorded?: true | 'judged'
+  /** It is in the journal as somebody's call, with its end. */
+  readonly recorded?: true
   /** Of one for a project: the name of the kernel. */
   kernel?(params: never): string
+  /** Of one that attaches: its target, which is no kernel yet, and the name that it is to have. */
+  target?(params: never): { readonly target: string; readonly name?: string }
+  /** Of one that runs tools: the kernel that is named. The gate of calls decides about it. */
+  calls?(params: never): string | undefined
   /** Of one for a seat: what a client that has none tried to do, such as `answer plan-1`. */
   act?(params: never): string
 }
@@ -55,9 +59,9 @@ type LeftOut = keyof typeof LEFT_OUT
 
 type Drafted = Omit<Operation, LeftOut | 'who'> & Partial<Pick<Operation, LeftOut | 'who'>>
 
-/** By what an operation is admitted: the kernel that it names, or a seat. */
-const whoMay = ({ kernel, act }: Drafted): readonly Who[] =>
-  kernel !== undefined ? ['project', 'person'] : act !== undefined ? ['seat'] : ['anyone']
+/** By what an operation is admitted: the kernel or the target that it names, or a seat. */
+const whoMay = ({ kernel, target, act }: Drafted): readonly Who[] =>
+  (kernel ?? target) !== undefined ? ['project', 'person'] : act !== undefined ? ['seat'] : ['anyone']
 
 /**
  * Keeps the types of its parameters and its result. Left out, both are empty, it changes no rows, and who may is told by

@@ -57,6 +57,8 @@ export interface Seats {
   /** The seat of this connection, or the refusal `no_seat`, which everybody hears of. */
   seatOf(what: string, context: ServeContext): HeldSeat
   rows(): readonly SeatRow[]
+  /** The answer of `approvals` with the rows of all projects. */
+  questions(): Methods['approvals']['result']
   /** Those who want one and have to be admitted, and the last of whom that was settled. */
   wanted(): readonly SeatWanted[]
   /** Undefined where nobody has a seat on that connection. */
@@ -68,7 +70,7 @@ export interface Seats {
 }
 
 /** The methods about seats. Who may do what is told by the connection that a message came on, never by the message. */
-export type SeatMethods = Pick<Handlers, keyof typeof SEAT_OPERATIONS>
+export type SeatMethods = Omit<Pick<Handlers, keyof typeof SEAT_OPERATIONS>, 'approvals'>
 
 type Person = Extract<Judgement, { type: 'proved' }>
 
@@ -273,17 +275,6 @@ export function openSeats(options: SeatsOptions): Seats {
       const { body = null, hunks = [], files = [], args = null, code = '' } = approvals.previewOf(plan) ?? {}
       return { body, hunks, files, args, code }
     },
-    async approvals(_, context) {
-      const { root } = context.session
-      const [waiting, grants, ends] = [approvals.waiting(), approvals.grants(), approvals.ends()]
-      const isOwn = (one: { readonly root: string }) => one.root === root
-      const isAll = [waiting, grants, ends].every(some => some.every(isOwn)) || (await isPerson(context))
-      const told = <One extends { readonly root: string }>(some: readonly One[]) =>
-        isAll ? some : some.filter(isOwn)
-      const now = { seats: rows(), pauses: approvals.pauses() }
-      const held = options.held().filter(isOwn)
-      return { ...now, approvals: told(waiting), grants: told(grants), ends: told(ends), held }
-    },
     revoke: ({ grant }, { session }) => ({
       revoked: approvals.revoke(grant, `${session.name} (${session.id})`),
     }),
@@ -299,6 +290,14 @@ export function openSeats(options: SeatsOptions): Seats {
   return {
     methods,
     rows,
+    questions: () => ({
+      seats: rows(),
+      pauses: approvals.pauses(),
+      approvals: approvals.waiting(),
+      grants: approvals.grants(),
+      ends: approvals.ends(),
+      held: options.held(),
+    }),
     wanted: () => admissions.rows,
     seatOf,
     isPerson,
