@@ -32,6 +32,19 @@ export interface EditorLanguage {
   readonly right: RegExp
   /** A line that begins a definition at the top level, with its name. */
   readonly definition?: RegExp
+  /** Where a static server is usual beside ours. */
+  readonly static?: StaticText
+}
+
+/** How a static server finds the names of a text. */
+interface StaticText {
+  /** Statements that bind names, which are the words of a group. */
+  readonly binds: RegExp
+  /** An import that a text ends in. */
+  readonly importing: RegExp
+  /** Code that goes on with the names which every text has, and with those that one has from other modules or classes. */
+  readonly always: string
+  besides(text: string, isClass: boolean): readonly string[]
 }
 
 const FRONT: Readonly<Record<string, FrontLanguage>> = {
@@ -48,6 +61,19 @@ const FRONT: Readonly<Record<string, FrontLanguage>> = {
       left: /(?:[\p{L}\p{N}_]+(?:\[[^\][]*\])*\.)*[\p{L}\p{N}_]*$/u,
       right: /^[\p{L}\p{N}_]*/u,
       definition: /^(?:async\s+)?(?:def|class)\s+([\p{L}_][\p{L}\p{N}_]*)/u,
+      static: {
+        // What is set in is an argument by name where no space stands before the sign.
+        binds:
+          /^[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]+([\p{L}\p{N}_]+)|^(?:[ \t]+(?=[^\n=]*[ \t]=))?(?!(?:if|elif|while)\b)([\p{L}_*][\p{L}\p{N}_, \t*]*?)(?::[^\n=]+)?=(?!=)|^[ \t]*(?:from[ \t]+[\p{L}\p{N}_.]+[ \t]+)?import\b[ \t]*(\([^)]{0,5000}\)|[^\n(#;]*)/gmu,
+        importing: /^[ \t]*(?:import|from)\b(?:[^\n(]*|[^\n(]*\([^)]{0,5000})$/mu,
+        always: 'from builtins import ',
+        besides(text, isClass) {
+          const stars = /^[ \t]*from[ \t]+([\p{L}\p{N}_.]+)[ \t]+import[ \t]*\*/gmu
+          if (!isClass) return [...text.matchAll(stars)].map(([, module]) => `from ${module} import `)
+          const [, bases = ''] = /^[ \t]*class[ \t]+[^\s(:]+[ \t]*\(([^)=]*)/mu.exec(text) ?? []
+          return ['object', ...bases.split(',')].map(base => `${base.trim()}.`)
+        },
+      },
     },
   },
   lisp: {
