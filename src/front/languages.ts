@@ -47,6 +47,21 @@ interface StaticText {
   besides(text: string, isClass: boolean): readonly string[]
 }
 
+/** `NAME` and a space stand for the characters of a name and of a blank. */
+const PYTHON_BINDS = new RegExp(
+  `^ *(?:${[
+    '(?:async +)?(?:def|class) +([NAME]+)',
+    '(?:async +)?for +([^\\n:]{1,200}?) in\\b',
+    '(?:async +)?with\\b[^\\n]* as +([NAME]+)',
+    '(?:from +[NAME.]+ +)?import\\b *(\\([^)]{0,5000}\\)|[^\\n(#;]*)',
+    // With a comma or a bracket behind it, this is an argument on a line of its own.
+    '(?!(?:if|elif|while)\\b)([NAME*](?:[NAME,*]| )*?)(?::[^\\n=]+)?=(?!=)(?![^\\n(]*[,)]$)',
+  ].join('|')})`
+    .replaceAll('NAME', '\\p{L}\\p{N}_')
+    .replaceAll(' ', '[ \\t]'),
+  'gmu',
+)
+
 const FRONT: Readonly<Record<string, FrontLanguage>> = {
   python: {
     blocks: async how => (await import('./blocks.ts')).openBlocks(how),
@@ -62,10 +77,8 @@ const FRONT: Readonly<Record<string, FrontLanguage>> = {
       right: /^[\p{L}\p{N}_]*/u,
       definition: /^(?:async\s+)?(?:def|class)\s+([\p{L}_][\p{L}\p{N}_]*)/u,
       static: {
-        // What is set in is an argument by name where no space stands before the sign.
-        binds:
-          /^[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]+([\p{L}\p{N}_]+)|^(?:[ \t]+(?=[^\n=]*[ \t]=))?(?!(?:if|elif|while)\b)([\p{L}_*][\p{L}\p{N}_, \t*]*?)(?::[^\n=]+)?=(?!=)|^[ \t]*(?:from[ \t]+[\p{L}\p{N}_.]+[ \t]+)?import\b[ \t]*(\([^)]{0,5000}\)|[^\n(#;]*)/gmu,
-        importing: /^[ \t]*(?:import|from)\b(?:[^\n(]*|[^\n(]*\([^)]{0,5000})$/mu,
+        binds: PYTHON_BINDS,
+        importing: /(?:^|\n)[ \t]*(?:import|from)\b[^\n(]*(?:\([^)]{0,5000})?$/u,
         always: 'from builtins import ',
         besides(text, isClass) {
           const stars = /^[ \t]*from[ \t]+([\p{L}\p{N}_.]+)[ \t]+import[ \t]*\*/gmu

@@ -1,3 +1,4 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { CompletionList, Hover, Location, SignatureHelp } from 'vscode-languageserver/node'
 import { type Editor, openEditor } from '../support/editor.ts'
@@ -8,7 +9,7 @@ import { openRig, until } from '../support/rig.ts'
 /** What a language server on a real Python program leaves to a static server beside it. */
 const test = suite('lsp beside a static server', { limitMs: 90_000 })
 
-const BASE = `CLOSED = 'sunday'
+const RULES = `CLOSED = 'sunday'
 
 
 class Rule:
@@ -18,12 +19,22 @@ class Rule:
 def opened(day): return day != CLOSED
 `
 
+const PARTS = `def part(number):
+    return number
+`
+
 const ORDERS = `import functools
 import math
 import base as rules
+import pack.parts
+from base import (
+    Rule as Ruled,
+)
 from base import *
 
 DISCOUNTS = {'loyal': 10, 'CLOSED': 0}
+for guest, place in [('kim', 1)]:
+    pass
 
 
 def counted(function):
@@ -33,7 +44,7 @@ def counted(function):
     return around
 
 
-class Order(Rule):
+class Order(Ruled):
     PRICES = {}
 
     def total(self, rate=2):
@@ -62,7 +73,7 @@ FIRST = Order()
 
 const SOURCE = `import sys
 sys.path.insert(0, '.')
-import base, orders
+import base, orders, pack.others
 def better(order, tip): return order
 def discounted(self, percent): return percent
 orders.SEASON = 'winter'
@@ -71,7 +82,14 @@ orders.Order.discounted = discounted
 base.HOLIDAY = 'monday'
 orders.other = orders.report`
 
-const rig = openRig({ files: { 'orders.py': ORDERS, 'base.py': BASE, 'pyproject.toml': '' } })
+const rig = openRig({ files: { 'orders.py': ORDERS, 'base.py': RULES, 'pyproject.toml': '' } })
+mkdirSync(join(rig.project, 'pack'))
+for (const [name, text] of [
+  ['__init__', ''],
+  ['parts', PARTS],
+  ['others', PARTS],
+])
+  writeFileSync(join(rig.project, 'pack', `${name}.py`), text ?? '')
 const file = join(rig.project, 'orders.py')
 let program: Program
 let editor: Editor
@@ -122,11 +140,20 @@ test('names that a text defines, assigns or imports, and those of Python, are no
   assert.equal(await offered('prin'), [])
   assert.equal(await offered('Non'), [])
   assert.equal(await offered('import ma'), [])
+  assert.equal(await offered('from base import (\n    HOL'), [])
   assert.equal(await offered('math.sq'), [])
   assert.equal(await offered('def f(amount):\n    return amou'), [])
   assert.equal(await offered('SEAS'), ['SEASON'])
+  assert.equal(await offered('def f():\n    import math\n    return SEAS'), ['SEASON'])
   assert.equal(await offered('oth'), ['other'])
   assert.equal(await offered('rules.HOL'), ['HOLIDAY'])
+  assert.equal(await offered('gue'), [])
+  assert.equal(await offered('pack.parts.pa'), [])
+  assert.equal(
+    await offered('pack.'),
+    ['others'],
+    'a module that the text does not import, and the program does',
+  )
   const all = await offered('')
   assert.equal(all, ['other', 'SEASON'])
 })
@@ -144,6 +171,9 @@ test('a definition is told where it is not the one to which the text leads', asy
   assert.equal(await places('Order.total'), [])
   assert.equal(await places('Order.rule'), [])
   assert.equal(await places('rules.opened'), [])
+  assert.equal(await places('pack.parts.part'), [])
+  assert.equal(await places('pack.others.part'), ['others.py:1'])
+  assert.equal(await places('Ruled'), [])
   assert.equal(await places('DISCOUNTS'), [])
   assert.equal(await places('other'), [`orders.py:${lineOf('def report')}`])
   assert.equal(await places('FIRST.total'), [`orders.py:${lineOf('    def total')}`])

@@ -32,7 +32,9 @@ export async function staticNames(
   const lines = realOf(file) === document.path ? document.lines : linesOf(file)
   const part = isClass ? lines.slice((space.line ?? 1) - 1, space.end_line ?? undefined) : lines
   const text = part.join('\n').slice(0, MOST_READ)
-  const groups = [...text.matchAll(reads.binds)].flatMap(([, ...groups]) => groups.filter(group => group))
+  // The document has the modules of a package that it imports.
+  const read = space?.kind === 'module' ? `${text}\n${document.lines.join('\n').slice(0, MOST_READ)}` : text
+  const groups = [...read.matchAll(reads.binds)].flatMap(([, ...groups]) => groups.filter(group => group))
   const bound = new Set(groups.flatMap(words => words.match(/[\p{L}\p{N}_]+/gu) ?? []))
   const isBound = (name: string) => bound.has(name) || /^__.*__$/.test(name)
   if (names.every(isBound)) return new Set(names)
