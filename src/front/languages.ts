@@ -38,7 +38,7 @@ export interface EditorLanguage {
 
 /** How a static server finds the names of a text. */
 interface StaticText {
-  /** Statements that bind names, which are the words of a group. */
+  /** Statements that bind names, which are the words of a group; of the first one, by a definition. */
   readonly binds: RegExp
   /** An import that a text ends in. */
   readonly importing: RegExp

@@ -73,7 +73,8 @@ FIRST = Order()
 
 const SOURCE = `import sys
 sys.path.insert(0, '.')
-import base, orders, pack.others
+import base, orders, pack.others, pack.fixes
+orders.make = pack.fixes.make
 def better(order, tip): return order
 def discounted(self, percent): return percent
 orders.SEASON = 'winter'
@@ -88,6 +89,7 @@ for (const [name, text] of [
   ['__init__', ''],
   ['parts', PARTS],
   ['others', PARTS],
+  ['fixes', 'def make(): return None\n'],
 ])
   writeFileSync(join(rig.project, 'pack', `${name}.py`), text ?? '')
 const file = join(rig.project, 'orders.py')
@@ -151,8 +153,8 @@ test('names that a text defines, assigns or imports, and those of Python, are no
   assert.equal(await offered('pack.parts.pa'), [])
   assert.equal(
     await offered('pack.'),
-    ['others'],
-    'a module that the text does not import, and the program does',
+    ['fixes', 'others'],
+    'modules that the text does not import, and the program does',
   )
   const all = await offered('')
   assert.equal(all, ['other', 'SEASON'])
@@ -176,6 +178,7 @@ test('a definition is told where it is not the one to which the text leads', asy
   assert.equal(await places('Ruled'), [])
   assert.equal(await places('DISCOUNTS'), [])
   assert.equal(await places('other'), [`orders.py:${lineOf('def report')}`])
+  assert.equal(await places('make'), ['fixes.py:1'], 'another function of the same name')
   assert.equal(await places('FIRST.total'), [`orders.py:${lineOf('    def total')}`])
   assert.equal(await places('paying'), [`orders.py:${lineOf('    def pay')}`])
   assert.equal(
