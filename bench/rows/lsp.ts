@@ -10,7 +10,7 @@ import { interleaved, median, percentile, type Row, ratio } from '../row.ts'
 
 /** A program with 1,000 names in a dictionary, that listens. */
 const PROGRAM = `import imago, threading
-PRICES = {f'article {number}': number for number in range(1000)}
+globals()['PRICES'] = {f'article {number}': number for number in range(1000)}
 def total(order): return PRICES[order]
 imago.listen('bench-shop')
 threading.Event().wait()
@@ -59,7 +59,7 @@ const completion = (
   figure: (times: readonly number[]) => number,
 ): Row => ({
   what: `completion through \`imago lsp\`, ${name}, against the bare socket`,
-  how: 'a name of a loaded module, 1,000 times each in alternating blocks of 50: `textDocument/completion` to `imago lsp`, against `complete` on the socket of the daemon',
+  how: 'a name that code has set in a loaded module, 1,000 times each in alternating blocks of 50: `textDocument/completion` to `imago lsp`, against `complete` on the socket of the daemon',
   bar: { relation: '≤', limit, unit: '×' },
   setUp: ground.setUp,
   tearDown: ground.tearDown,

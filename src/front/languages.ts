@@ -32,7 +32,35 @@ export interface EditorLanguage {
   readonly right: RegExp
   /** A line that begins a definition at the top level, with its name. */
   readonly definition?: RegExp
+  /** Where a static server is usual beside ours. */
+  readonly static?: StaticText
 }
+
+/** How a static server finds the names of a text. */
+interface StaticText {
+  /** Statements that bind names, which are the words of a group; of the first one, by a definition. */
+  readonly binds: RegExp
+  /** An import that a text ends in. */
+  readonly importing: RegExp
+  /** Code that goes on with the names which every text has, and with those that one has from other modules or classes. */
+  readonly always: string
+  besides(text: string, isClass: boolean): readonly string[]
+}
+
+/** `NAME` and a space stand for the characters of a name and of a blank. */
+const PYTHON_BINDS = new RegExp(
+  `^ *(?:${[
+    '(?:async +)?(?:def|class) +([NAME]+)',
+    '(?:async +)?for +([^\\n:]{1,200}?) in\\b',
+    '(?:async +)?with\\b[^\\n]* as +([NAME]+)',
+    '(?:from +[NAME.]+ +)?import\\b *(\\([^)]{0,5000}\\)|[^\\n(#;]*)',
+    // With a comma or a bracket behind it, this is an argument on a line of its own.
+    '(?!(?:if|elif|while)\\b)([NAME*](?:[NAME,*]| )*?)(?::[^\\n=]+)?=(?!=)(?![^\\n(]*[,)]$)',
+  ].join('|')})`
+    .replaceAll('NAME', '\\p{L}\\p{N}_')
+    .replaceAll(' ', '[ \\t]'),
+  'gmu',
+)
 
 const FRONT: Readonly<Record<string, FrontLanguage>> = {
   python: {
@@ -48,6 +76,17 @@ const FRONT: Readonly<Record<string, FrontLanguage>> = {
       left: /(?:[\p{L}\p{N}_]+(?:\[[^\][]*\])*\.)*[\p{L}\p{N}_]*$/u,
       right: /^[\p{L}\p{N}_]*/u,
       definition: /^(?:async\s+)?(?:def|class)\s+([\p{L}_][\p{L}\p{N}_]*)/u,
+      static: {
+        binds: PYTHON_BINDS,
+        importing: /(?:^|\n)[ \t]*(?:import|from)\b[^\n(]*(?:\([^)]{0,5000})?$/u,
+        always: 'from builtins import ',
+        besides(text, isClass) {
+          const stars = /^[ \t]*from[ \t]+([\p{L}\p{N}_.]+)[ \t]+import[ \t]*\*/gmu
+          if (!isClass) return [...text.matchAll(stars)].map(([, module]) => `from ${module} import `)
+          const [, bases = ''] = /^[ \t]*class[ \t]+[^\s(:]+[ \t]*\(([^)=]*)/mu.exec(text) ?? []
+          return ['object', ...bases.split(',')].map(base => `${base.trim()}.`)
+        },
+      },
     },
   },
   lisp: {

@@ -95,7 +95,7 @@ test('without a program it starts the daemon and no kernel, answers with nothing
 })
 
 test('a program that begins to listen is joined, and its names, values, places and uses are told', async () => {
-  editor = await edit()
+  editor = await edit({ initializationOptions: { static: false } })
   const uri = await editor.open(file())
   program = await start()
   await until(async () => (await kernels()).includes('shop'), 'the program to be joined')
@@ -108,7 +108,6 @@ test('a program that begins to listen is joined, and its names, values, places a
   )
   const value = await editor.ask<Hover>('hover', typed, 'DISCOUNTS')
   assert.match(JSON.stringify(value), /dict.*loyal/)
-  assert.is(await editor.ask('hover', typed, 'report'), null)
   const [place] = await editor.ask<Location[]>('definition', typed, 'total(order)\n')
   assert.equal([place?.uri, place?.range.start.line], [typed, 4])
   const uses = await editor.ask<Location[]>('references', typed, 'total(order,')
@@ -155,6 +154,27 @@ test('an error of the program is said at its line, with its values, until the li
     [11],
     'that of the line which called it stays',
   )
+})
+
+test('an error is said with its age, and again as it grows older', async () => {
+  program = await start()
+  const clock = pathToFileURL(join(import.meta.dirname, '../support/moved-clock.mjs')).href
+  editor = await edit({ env: { NODE_OPTIONS: `--import ${clock}` } })
+  const uri = await editor.open(file())
+  await until(async () => (await kernels()).includes('shop'), 'the program to be joined')
+  await inProgram("fail({'discount': 'none', 'price': 5})")
+  const said = (age: string) =>
+    new RegExp(`^5: KeyError: 'none' \\(thread till, [-\\d]+ [:\\d]+, ${age} ago\\)`)
+  await says(editor, uri, said('under a minute'))
+  for (const age of ['over 1 min', 'over 2 min']) {
+    editor.server.kill('SIGUSR2')
+    await says(editor, uri, said(age))
+  }
+  const held = await editor.ask<Hover>('hover', uri, "order['discount']")
+  assert.match(JSON.stringify(held), ', over 2 min ago)')
+  const told = (await hints(uri)).map(({ tooltip }) => String(tooltip)).join('\n')
+  assert.match(told, "KeyError: 'none' (thread till")
+  assert.not.match(told, ' ago', 'nobody says a hint again that is drawn')
 })
 
 test('an error goes with its program, and one of its successor comes', async () => {
@@ -286,7 +306,7 @@ test('code is evaluated in the module of its file, and a function traced, by com
   program = await start()
   editor = await edit()
   const uri = await editor.open(file())
-  await until(async () => (await completions(uri, 'DISC')).length > 0, 'the program to be joined')
+  await until(async () => (await editor.ask('hover', uri, 'DISCOUNTS')) !== null, 'the program to be joined')
   const run = (command: string, ...args: unknown[]) =>
     editor.request('workspace/executeCommand', { command, arguments: args })
   assert.match(
@@ -413,7 +433,7 @@ test('after a daemon that was ended, the next thing that the editor asks starts 
 })
 
 test('an editor without PATH and HOME is served, and its variables spoil nothing for others', async () => {
-  editor = await edit({ env: { PATH: undefined, HOME: undefined } })
+  editor = await edit({ env: { PATH: undefined, HOME: undefined }, initializationOptions: { static: false } })
   const uri = await editor.open(file())
   program = await start()
   await until(async () => (await completions(uri, 'DISC')).includes('DISCOUNTS'), 'a name of the program')

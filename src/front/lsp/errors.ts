@@ -56,6 +56,7 @@ export class ErrorsInPlace {
   readonly #options: ErrorsOptions
   readonly #noted = new Map<Project, Map<string, Noted>>()
   readonly #shown = new Map<TextLines, Shown[]>()
+  #aging: NodeJS.Timeout | undefined
 
   constructor(options: ErrorsOptions) {
     this.#options = options
@@ -115,6 +116,20 @@ export class ErrorsInPlace {
       this.#show(document, noted)
     }
     for (const path of paths) this.#options.changed(path)
+    this.#age()
+  }
+
+  /** Says all errors again once the age of one has other words. A clock that jumps makes none wrong for more than a minute. */
+  #age(): void {
+    clearTimeout(this.#aging)
+    const all = [...this.#all()]
+    if (all.length === 0) return
+    const next = Math.min(MINUTE_MS, ...all.map(({ row }) => ageOf(row.at).nextMs))
+    this.#aging = setTimeout(() => {
+      for (const path of new Set(all.flatMap(({ places }) => places.map(({ path }) => path))))
+        this.#options.changed(path)
+      this.#age()
+    }, next).unref()
   }
 
   #show(document: TextLines, noted: Noted): void {
@@ -197,7 +212,7 @@ export class ErrorsInPlace {
     const found = this.#shownIn(document).findLast(one => one.line === line)
     const local = found?.place.frame.locals.find(one => one.name === name)
     if (found === undefined || local === undefined) return undefined
-    return `${name} = ${oneLine(local.repr)}\n${headOf(found.noted)}`
+    return `${name} = ${oneLine(local.repr)}\n${headOf(found.noted, true)}`
   }
 
   /** Where an expression is looked at whose first name is a variable of the newest error at that line. */
@@ -217,9 +232,30 @@ export class ErrorsInPlace {
   }
 }
 
-/** `KeyError: None (request GET /orders/8, 2026-11-23 13:22:05, 12 times)` */
-function headOf({ row }: Noted): string {
-  return oneLine(`${row.what} (${errorFacts(row).join(', ')})`)
+/** `KeyError: None (request GET /orders/8, 2026-11-23 13:22:05, over 5 min ago, 12 times)`; the age where it is said again in time. */
+function headOf({ row }: Noted, aged = false): string {
+  return oneLine(`${row.what} (${errorFacts(row, aged ? ageOf(row.at).words : undefined).join(', ')})`)
+}
+
+const MINUTE_MS = 60_000
+
+/** The ages that have words of their own: of 1 minute, 2 minutes, and so on. */
+const AGES = (
+  [
+    ['min', MINUTE_MS, [1, 2, 5, 10, 30]],
+    ['h', 60 * MINUTE_MS, [1, 2, 5, 12]],
+    ['d', 24 * 60 * MINUTE_MS, [1, 2, 5, 10, 30]],
+  ] as const
+).flatMap(([unit, length, counts]) =>
+  counts.map(count => ({ ms: count * length, words: `over ${count} ${unit} ago` })),
+)
+
+/** How long ago, in words that are true for `nextMs` more. None of what another clock puts into the future. */
+function ageOf(at: string): { readonly words: string | undefined; readonly nextMs: number } {
+  const age = Date.now() - Date.parse(at)
+  const next = AGES.find(({ ms }) => ms > age)
+  const words = AGES.findLast(({ ms }) => ms <= age)?.words ?? (age >= 0 ? 'under a minute ago' : undefined)
+  return { words, nextMs: next === undefined ? Infinity : next.ms - age }
 }
 
 function about(noted: Noted): Omit<Diagnostic, 'range'> {
@@ -229,7 +265,7 @@ function about(noted: Noted): Omit<Diagnostic, 'range'> {
     severity: DiagnosticSeverity.Error,
     source: `imago, ${row.kernel}`,
     code: `#${row.number}`,
-    message: headOf(noted),
+    message: headOf(noted, true),
     relatedInformation: callers.map(({ path, line, frame }) => ({
       location: {
         uri: pathToFileURL(path).href,

@@ -5,22 +5,12 @@ import {
   CompletionItemKind,
   type CompletionList,
   type Location,
-  type Position,
   type SignatureHelp,
 } from 'vscode-languageserver/node'
-import type { Definitions } from '../../../tools/definition.ts'
 import { beginning } from '../../../tools/text.ts'
-import type { Completions, Inspected, NameKind, References } from '../../../wire/kernel.ts'
-import type { TextLines } from './documents.ts'
-import type { Project } from './project.ts'
-
-/** A place in an open document of a project, and who may withdraw the question about it. */
-export interface Asked {
-  readonly project: Project
-  readonly document: TextLines
-  readonly position: Position
-  readonly signal?: AbortSignal
-}
+import type { Completion, Completions, Inspected, NameKind, References } from '../../../wire/kernel.ts'
+import { type Asked, type AskedOf, ask, type Defined, defined } from './asking.ts'
+import { isStatic, staticNames } from './static.ts'
 
 const COMPLETIONS = 200
 
@@ -40,29 +30,22 @@ const KINDS: Readonly<Partial<Record<NameKind, CompletionItemKind>>> = {
   parameter: CompletionItemKind.Variable,
 }
 
-/** A question about the names of the document's file. */
-function ask({ project, document, signal }: Asked, tool: string, args: Readonly<Record<string, unknown>>) {
-  const { path, language } = document
-  if (path === undefined) return undefined
-  return project.ask(tool, { file: path, ...args }, { language: language.name, ...(signal && { signal }) })
-}
-
 async function completed(asked: Asked) {
   const block = asked.document.block(asked.position)
   const { text, cursor } = block
-  const found = (await ask(asked, 'complete', { text, cursor, limit: COMPLETIONS })) as
-    | Completions
-    | undefined
-  return { block, found }
+  const found = await ask(asked, 'complete', { text, cursor, limit: COMPLETIONS })
+  return { block, found: found as Completions | undefined }
 }
 
-/** Names of the image; words of the language itself are left to others. */
+/** Names of the image that others do not know; words of the language itself are left to them. */
 export async function complete(asked: Asked): Promise<CompletionList> {
   const { block, found } = await completed(asked)
   if (found === undefined) return { isIncomplete: false, items: [] }
   const range = { start: block.position(found.from), end: block.position(found.to) }
-  const items = found.completions
-    .filter(({ kind }) => kind !== 'keyword')
+  const offered = found.completions.filter(({ kind }) => kind !== 'keyword')
+  const isKnown = await knownAt([...block.text].slice(0, found.from).join(''), { ...found, offered }, asked)
+  const items = offered
+    .filter(one => !isKnown(one))
     .map(
       ({ text, kind, type_name }): CompletionItem => ({
         label: text,
@@ -74,9 +57,41 @@ export async function complete(asked: Asked): Promise<CompletionList> {
   return { isIncomplete: found.completions.length < found.total, items }
 }
 
+/** Which names a static server offers behind a text. Keys it never does, nor what a live value has. */
+async function knownAt(
+  before: string,
+  { offered, call }: { readonly offered: readonly Completion[]; readonly call: Completions['call'] },
+  asked: Asked,
+): Promise<(offer: Completion) => boolean> {
+  const { static: reads, left } = asked.document.language
+  if (!asked.hasStatic || reads === undefined) return () => false
+  if (reads.importing.test(before)) return () => true
+  const [path = ''] = left.exec(before) ?? []
+  if (/['".]$/.test(before.slice(0, before.length - path.length))) return () => false
+  const names = offered.map(({ text }) => text)
+  const known = await staticNames(asked, path.slice(0, -1), names)
+  const named = offered.some(isNamed) && call !== null && (await isKnown(asked, call.name))
+  // A name of the text alone has no type.
+  return one =>
+    isNamed(one) ? named : known.has(one.text) || (path === '' && one.type_name === null && isWord(one.text))
+}
+
+/** An argument by name. */
+const isNamed = ({ text }: Completion) => text.endsWith('=')
+
+const isWord = (text: string) => /^[\p{L}_][\p{L}\p{N}_]*$/u.test(text)
+
+/** Whether a static server knows all of an expression: where it is defined, and that its text is what runs. */
+async function isKnown(asked: Asked, expr: string): Promise<boolean> {
+  if (!asked.hasStatic) return false
+  const [found] = await defined(asked, [expr])
+  // What stands around a definition, as what a decorator made does, is a part.
+  return found?.ok === true && !isOther(found) && found.parts === undefined && isStatic(asked, found)
+}
+
 export async function signature(asked: Asked): Promise<SignatureHelp | null> {
   const call = (await completed(asked)).found?.call
-  if (!call) return null
+  if (!call || (await isKnown(asked, call.name))) return null
   return {
     signatures: [{ label: call.call ?? `${call.name}${call.signature}` }],
     activeSignature: 0,
@@ -84,23 +99,17 @@ export async function signature(asked: Asked): Promise<SignatureHelp | null> {
   }
 }
 
-/** A value as it is now. What a definition says by itself is left to others, but where another one runs. */
+/** A value as it is now, and of a definition what others do not know. */
 export async function hover(asked: Asked): Promise<string | undefined> {
   const expr = asked.document.expressionAt(asked.position)
   if (expr === '') return undefined
   const found = (await ask(asked, 'inspect', { expr })) as Inspected | undefined
   if (found === undefined) return undefined
-  if (!['callable', 'class', 'module'].includes(found.kind)) {
-    const text = await asked.project.show('inspect', { ok: true, result: found }).catch(() => '')
-    return `${expr}: ${beginning(text, HOVER_LENGTH)}`
-  }
   const { proof_note: note } = (found.callable ?? {}) as { readonly proof_note?: string }
-  return note
-}
-
-async function defined(asked: Asked, symbols: readonly string[]): Promise<Definitions['symbols']> {
-  const found = (await ask(asked, 'symbol_definition', { symbols, max_length: 1 })) as Definitions | undefined
-  return found?.symbols ?? []
+  if (note !== undefined) return note
+  if (['callable', 'class', 'module'].includes(found.kind) && (await isKnown(asked, expr))) return undefined
+  const text = await asked.project.show('inspect', { ok: true, result: found }).catch(() => '')
+  return `${expr}: ${beginning(text, HOVER_LENGTH)}`
 }
 
 export async function definition(asked: Asked): Promise<readonly Location[]> {
@@ -108,7 +117,8 @@ export async function definition(asked: Asked): Promise<readonly Location[]> {
   if (expr === '') return []
   const [found] = await defined(asked, [expr])
   if (found?.ok !== true) return []
-  return [found, ...(found.parts ?? [])].flatMap(locationOf)
+  const own = (await isStatic(asked, found)) ? [] : [found]
+  return [...own, ...(found.parts ?? [])].flatMap(locationOf)
 }
 
 export async function references(asked: Asked): Promise<readonly Location[]> {
@@ -120,7 +130,10 @@ export async function references(asked: Asked): Promise<readonly Location[]> {
   const found = (await project.ask('who_references', { name: symbol.qualified }, how)) as
     | References
     | undefined
-  return (found?.references ?? []).flatMap(locationOf)
+  const all = found?.references ?? []
+  // Code that names it is in a text, and what holds it is not.
+  const untold = (await isStatic(asked, symbol)) ? all.filter(({ kind }) => kind === 'holds') : all
+  return untold.flatMap(locationOf)
 }
 
 function locationOf({
@@ -146,23 +159,18 @@ interface Differing {
 }
 
 /** Those of these names whose text in the file is not what runs. */
-export async function differing(
-  asked: Omit<Asked, 'position'>,
-  names: readonly string[],
-): Promise<Differing> {
+export async function differing(asked: AskedOf, names: readonly string[]): Promise<Differing> {
   const found: string[] = []
   for (let from = 0; from < names.length; from += AT_ONCE)
-    for (const one of await defined(
-      { ...asked, position: { line: 0, character: 0 } },
-      names.slice(from, from + AT_ONCE),
-    )) {
+    for (const one of await defined(asked, names.slice(from, from + AT_ONCE))) {
       if (!one.ok) continue
       const invalid = one.proof?.invalid
       if (invalid !== undefined) return { names: [], invalid }
-      if (one.current === false || isOlder(one.proof?.from)) found.push(one.name)
+      if (isOther(one)) found.push(one.name)
     }
   return { names: found }
 }
 
 /** The text that runs is another one than the file's: a commit's, or what was read or compiled before. */
-const isOlder = (from: string | null | undefined) => from !== undefined && from !== null && from !== 'file'
+const isOther = ({ current, proof }: Defined) =>
+  current === false || (proof !== undefined && proof.from !== null && proof.from !== 'file')

@@ -343,8 +343,12 @@ interface RequestsOptions {
   frameAt(file: string, line: number, expr: string): ErrorFrame | undefined
 }
 
-/** What an editor says when it starts: topics that it follows in each project, whether it sits where nobody does, and is told of places. */
+/**
+ * What an editor says when it starts: topics that it follows in each project, whether it sits where nobody does, is told of
+ * places, and may have a static server, which it has not where that is false.
+ */
 export interface Wishes {
+  readonly static?: boolean
   readonly follow?: readonly Topic[]
   readonly sit?: boolean
   readonly places?: boolean

@@ -27,10 +27,14 @@ const WORDS: { readonly [T in Topic]?: (row: TopicRows[T]) => Words } = {
   errors: row => ({ shown: `${row.what} (${[row.kernel, ...errorFacts(row)].join(', ')})` }),
 }
 
-/** Where and when an error came, and how often if more than once. */
-export const errorFacts = ({ where, at, times }: Pick<TopicRows['errors'], 'where' | 'at' | 'times'>) => [
+/** Where and when an error came, its `age` in words, and how often if more than once. */
+export const errorFacts = (
+  { where, at, times }: Pick<TopicRows['errors'], 'where' | 'at' | 'times'>,
+  age?: string,
+) => [
   ...(where === null ? [] : [where]),
   clock(at),
+  ...(age === undefined ? [] : [age]),
   ...(times === 1 ? [] : [`${times} times`]),
 ]
 

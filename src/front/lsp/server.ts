@@ -18,9 +18,10 @@ import { isOfProject, realOf } from '../../files/roots.ts'
 import { findRoot, VERSION } from '../../paths.ts'
 import { editorLanguage } from '../languages.ts'
 import { actionsAt, COMMANDS, plansFolder, runCommand } from './actions.ts'
+import type { Asked } from './asking.ts'
 import { pathOf, TextLines } from './documents.ts'
 import { ErrorsInPlace } from './errors.ts'
-import { type Asked, complete, definition, hover, references, signature } from './names.ts'
+import { complete, definition, hover, references, signature } from './names.ts'
 import { Project } from './project.ts'
 import { Requests } from './requests.ts'
 import { TextsThatRun } from './texts.ts'
@@ -49,6 +50,7 @@ export function lsp(): Promise<never> {
   const projects = new Map<string, Project>()
   const documents = new Map<string, TextLines>()
   let editor: Pick<InitializeParams, 'clientInfo' | 'capabilities'> = { capabilities: {} }
+  let hasStatic = true
   const editorName = () => oneLine(editor.clientInfo?.name ?? 'an editor').slice(0, 80) || 'an editor'
   const requests = new Requests(connection, {
     editor: editorName,
@@ -157,7 +159,7 @@ export function lsp(): Promise<never> {
     ): Promise<Answer | None | ResponseError> => {
       const place = placeOf(textDocument)
       if (place === undefined) return none
-      const found = await answer({ ...place, position, signal: signalOf(token) })
+      const found = await answer({ ...place, position, hasStatic, signal: signalOf(token) })
       return token.isCancellationRequested ? CANCELLED : found
     }
   }
@@ -166,6 +168,7 @@ export function lsp(): Promise<never> {
     editor = params
     const { workspaceFolders, rootUri, initializationOptions } = params
     requests.begin(initializationOptions)
+    hasStatic = initializationOptions?.static !== false
     const uris = workspaceFolders?.map(({ uri }) => uri) ?? (rootUri ? [rootUri] : [])
     const folders = uris.flatMap(uri => pathOf(uri) ?? [])
     for (const folder of folders.length === 0 ? [process.cwd()] : folders) open(folder)

@@ -1,0 +1,81 @@
+import { readFileSync } from 'node:fs'
+import type { Completions } from '../../../wire/kernel.ts'
+import { isOfProject, realOf } from '../../files/roots.ts'
+import { type Asked, ask, type Defined, defined } from './asking.ts'
+import type { Project } from './project.ts'
+
+/** Characters of a text that are read for its names, and names of another one that are asked for. */
+const [MOST_READ, MOST_ASKED] = [1_000_000, 500]
+
+/** Names that every text of a project has. */
+const everywhere = new WeakMap<Project, ReadonlySet<string>>()
+
+/**
+ * Those of these names that a static server knows, as texts alone tell them: behind an expression that stands for a module
+ * or class which it knows, or bare ones where that is empty. Of a live value it knows none. Each with the file that has its
+ * definition, or null where that is another one, or none.
+ */
+export async function staticNames(
+  asked: Asked,
+  owner: string,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, string | null>> {
+  const { document, project, hasStatic } = asked
+  const { static: reads } = document.language
+  if (!hasStatic || reads === undefined) return new Map()
+  const [found] = owner === '' ? [] : await defined(asked, [owner])
+  const space = found?.ok === true && (await isStatic(asked, found)) ? found : undefined
+  const isClass = space?.kind === 'class'
+  if (owner !== '' && !isClass && space?.kind !== 'module') return new Map()
+  if (space !== undefined && isLibrary(asked, space)) return new Map(names.map(name => [name, null]))
+  const file = space === undefined ? document.path : space.file
+  if (!file) return new Map()
+  const lines = realOf(file) === document.path ? document.lines : linesOf(file)
+  const part = isClass ? lines.slice((space.line ?? 1) - 1, space.end_line ?? undefined) : lines
+  const text = part.join('\n').slice(0, MOST_READ)
+  // The document has the modules of a package that it imports.
+  const read = space?.kind === 'module' ? `${text}\n${document.lines.join('\n').slice(0, MOST_READ)}` : text
+  const groups = [...read.matchAll(reads.binds)].map(([, ...groups]) => groups)
+  const own = new Set(groups.map(([definition]) => definition))
+  const bound = new Set(groups.flat().flatMap(words => words?.match(/[\p{L}\p{N}_]+/gu) ?? []))
+  const isBound = (name: string) => bound.has(name) || /^__.*__$/.test(name)
+  const known = (names: readonly string[]) =>
+    new Map(names.map(name => [name, own.has(name) ? realOf(file) : null]))
+  if (names.every(isBound)) return known(names)
+  const goingOn = async (code: string) => {
+    const found = await ask(asked, 'complete', { text: code, limit: MOST_ASKED, file })
+    return new Set((found as Completions | undefined)?.completions.map(({ text }) => text))
+  }
+  const always = everywhere.get(project) ?? (await goingOn(reads.always))
+  if (always.size > 0) everywhere.set(project, always)
+  const sets = [
+    ...(owner === '' ? [always] : []),
+    ...(await Promise.all(reads.besides(text, isClass).map(goingOn))),
+  ]
+  return known(names.filter(name => isBound(name) || sets.some(set => set.has(name))))
+}
+
+/** Whether a static server goes from that name to what was found. */
+export async function isStatic(asked: Asked, found: Defined): Promise<boolean> {
+  const { name, qualified } = found
+  const [last, own] = [lastOf(name), lastOf(qualified)]
+  const known = await staticNames(asked, name.slice(0, -last.length - 1), [last, own])
+  const file = known.get(last)
+  if (file === undefined || (file !== null && file !== (found.file && realOf(found.file)))) return false
+  // What the text does not name was put there by code, and so was what a call has made.
+  return isLibrary(asked, found) || (known.has(own) && !qualified.includes('<'))
+}
+
+const lastOf = (path: string) => path.slice(path.lastIndexOf('.') + 1)
+
+/** It is no part of the project, and a static server knows all of it. */
+const isLibrary = ({ project }: Asked, { file, origin }: Defined) =>
+  origin === 'built_in' || (file !== null && !isOfProject(realOf(file), project.root))
+
+function linesOf(file: string): readonly string[] {
+  try {
+    return readFileSync(file, 'utf8').split('\n')
+  } catch {
+    return []
+  }
+}
