@@ -139,7 +139,8 @@ export interface Kernel extends AsyncDisposable {
 }
 
 /** Looks of whose news an image may tell. */
-export type NewsOf = 'errors' | 'traces'
+export const NEWS = ['errors', 'traces'] as const
+export type NewsOf = (typeof NEWS)[number]
 
 export const HEALTH = ['responsive', 'unresponsive', 'ended'] as const
 export type Health = (typeof HEALTH)[number]

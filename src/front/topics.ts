@@ -114,18 +114,12 @@ const NOBODY = { id: '', who: '', kind: 'cli', profile: 'full', seat: () => unde
 /** How long an image may take to tell its errors, and how long after it has noted one it is asked again. Milliseconds. */
 const [LOOK_MS, AGAIN_MS] = [1_000, 250]
 
-/** How often an image is asked that does not tell of its errors, while somebody follows. */
-const SILENT_MS = 1_000
-
 /** As many as an image keeps. */
 const MOST = 20
 
 /** The errors that programs have noted, as their images tell them: asked only while somebody follows. */
 export class NotedErrors {
   readonly #lives = new Map<Kernel, { readonly life: NewLife; rows: readonly TopicRow[]; asks: number }>()
-  /** Those whose images do not tell that an error was noted. */
-  readonly #silent = new Set<Kernel>()
-  #timer: NodeJS.Timeout | undefined
   readonly #isFollowed: () => boolean
   readonly #changed: () => void
 
@@ -138,17 +132,15 @@ export class NotedErrors {
     const { kernel } = life
     this.#lives.set(kernel, { life, rows: [], asks: 0 })
     let later: NodeJS.Timeout | undefined
-    const tells = kernel.watchNews?.('errors', () => {
+    kernel.watchNews?.('errors', () => {
       void this.#ask(kernel)
       // An image tells of the first of many, and not of each.
       clearTimeout(later)
       later = setTimeout(() => void this.#ask(kernel), AGAIN_MS).unref()
     })
-    if (tells === undefined) this.#silent.add(kernel)
     void this.#ask(kernel)
     void kernel.ended.then(() => {
       this.#lives.delete(kernel)
-      this.#silent.delete(kernel)
       this.#changed()
     })
   }
@@ -157,15 +149,9 @@ export class NotedErrors {
     return [...this.#lives.values()].flatMap(({ rows }) => rows)
   }
 
-  /** Somebody begins to follow. Images that do not tell are asked on and on. */
+  /** Somebody begins to follow. */
   askAll(): void {
     for (const kernel of this.#lives.keys()) void this.#ask(kernel)
-    this.#timer ??= setInterval(() => {
-      for (const kernel of this.#silent) void this.#ask(kernel)
-      if (this.#isFollowed()) return
-      clearInterval(this.#timer)
-      this.#timer = undefined
-    }, SILENT_MS).unref()
   }
 
   async #ask(kernel: Kernel): Promise<void> {

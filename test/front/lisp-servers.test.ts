@@ -1,8 +1,9 @@
 import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { changesIn } from '../../src/front/topic-news.ts'
 import { onlyEnvelope } from '../support/envelopes.ts'
 import { assert, suite } from '../support/harness.ts'
-import { openRig, type Rig } from '../support/rig.ts'
+import { openRig, type Rig, until } from '../support/rig.ts'
 import { lispCache } from '../support/runtimes.ts'
 import { type RealSwank, startSwank } from '../support/swank.ts'
 
@@ -114,6 +115,41 @@ test('what Clack and lparallel catch is noted too, and an error that two servers
   assert.match(stdout, /No coffee\./)
   assert.not.match(stdout, /times.*No tea|No tea.*times/)
   assert.is(stdout.trim().split('\n').length, 3, stdout)
+})
+
+/** Counts, in the image, the notes about errors that it sends and the looks at errors that it is asked for. */
+const COUNTED = `(progn
+  (defvar *notes* 0)
+  (defvar *looks* 0)
+  (sb-int:encapsulate 'imago-peer::send-over 'counted
+    (lambda (function connection tree)
+      (when (equal tree '(:object "news" "errors")) (incf *notes*))
+      (funcall function connection tree)))
+  (let ((look (gethash "errors" imago-peer::*calls*)))
+    (setf (gethash "errors" imago-peer::*calls*)
+          (lambda (arguments) (incf *looks*) (funcall look arguments)))))`
+
+test('an error is a row for a follower by a note of the image, and no look is asked without one', async () => {
+  await value(COUNTED)
+  const rows = new Map<string, unknown>()
+  const [client, ended] = [await rig.connect(), new AbortController()]
+  const follows = client.subscribe({
+    topics: ['errors'],
+    signal: ended.signal,
+    heard: event => {
+      for (const { key, value: row } of changesIn(event)) rows.set(key, row)
+    },
+  })
+  const hasRow = (said: RegExp) => until(() => said.test(JSON.stringify([...rows.values()])), `${said}`)
+  await hasRow(/No order 3\./)
+  for (const order of [21, 23, 25]) {
+    assert.is(await value(`(ask ${order})`), '"500"')
+    await hasRow(RegExp(`No order ${order}\\.`))
+    const [notes, looks] = (await value('(list *notes* *looks*)')).match(/\d+/g)?.map(Number) ?? []
+    assert.ok(notes && looks && notes > 0 && looks <= 1 + 2 * notes, `${looks} looks, ${notes} notes`)
+  }
+  ended.abort()
+  await follows
 })
 
 test('the next daemon goes on noting them, and a server that raises while it reports is none the worse', async () => {

@@ -85,6 +85,48 @@ test('the newest is told first, and what is left leaves nothing', async () => {
   assert.equal(await waiting(0), [])
 })
 
+const THREADS = "(mapcar #'sb-thread:thread-name (sb-thread:list-all-threads))"
+/** Notes that the image has sent over a connection. */
+const notesOf = (client: Lisp) =>
+  client.messages.filter(message => /"news":"errors"/.test(JSON.stringify(message).replaceAll('\\', '')))
+    .length
+
+test('who has looked once is told by a note that an error waits, and that it has been left', async () => {
+  const follower = await lisp.join()
+  assert.equal((await follower.found('errors', { count: 20 })).errors, [])
+  await owner.err('(serve 8)')
+  await until(async () => notesOf(follower) > 0)
+  const [error] = (await follower.found('errors', { count: 20 })).errors
+  assert.is(error?.error.type.name, 'stuck')
+  await abort()
+  await until(async () => (await follower.found('errors', { count: 20 })).errors.length === 0)
+  await until(async () => notesOf(follower) > 1)
+  const tellers = async () => (await lisp.ask(THREADS)).split('imago: errors').length - 1
+  const before = await tellers()
+  await follower.peer.leave()
+  await until(async () => (await tellers()) === before - 1)
+})
+
+test('a thousand errors that a server catches are told in few notes, and after the last of these there are all', async () => {
+  await lisp.ask(`(defpackage :lack.middleware.backtrace (:use :cl))
+    (defun lack.middleware.backtrace::print-error (error env) (list error env))
+    (defun flood () (dotimes (n 1000)
+      (handler-case (error "Order ~D." n) (error (it) (lack.middleware.backtrace::print-error it nil)))))`)
+  const follower = await lisp.join()
+  await follower.peer.call('identity', { errors: true })
+  await follower.found('errors', { count: 20 })
+  await lisp.ask('(sb-thread:join-thread (sb-thread:make-thread (lambda () (flood))))')
+  const seen = async () => (await follower.found('errors', { count: 20 })).errors.map(({ times }) => times)
+  let told = 0
+  await until(async () => {
+    if (notesOf(follower) === told) return false
+    told = notesOf(follower)
+    return (await seen()).includes(1000)
+  })
+  assert.ok(notesOf(follower) < 100, `${notesOf(follower)}`)
+  await follower.peer.leave()
+})
+
 test('what a model evaluates is none of them, not even while it is suspended', async () => {
   const model = await new Lisp(true).open(lisp.swank)
   await model.suspended('(serve 4)')

@@ -188,6 +188,29 @@ test('a link that breaks while the image lives is made again; what ran is not kn
   assert.is(looked.type, 'stale_handle')
 })
 
+test('news of errors are heard over the link that is made again, which begins with news', async () => {
+  keep(SECRET)
+  const swank = await start()
+  const told = tell(swank.port, { errors: true })
+  const kernel = await attach(told)
+  await said(
+    kernel,
+    `(defpackage :lack.middleware.backtrace (:use :cl))
+     (defun lack.middleware.backtrace::print-error (error env) (list error env))
+     (defun fail () (handler-case (error "No tea.") (error (it) (lack.middleware.backtrace::print-error it nil))))`,
+  )
+  let news = 0
+  kernel.watchNews?.('errors', () => void news++)
+  await evaluate(kernel, CUT).result.catch(() => {})
+  await until(() => news > 0 && told.away.includes(null))
+  assert.is(news, 1)
+  const look = async () => JSON.stringify(await kernel.look('errors', { count: 20 }, { deadlineMs: 5_000 }))
+  assert.not.match(await look(), 'No tea')
+  await said(kernel, "(sb-thread:join-thread (sb-thread:make-thread #'fail))")
+  await until(() => news > 1)
+  assert.match(await look(), 'No tea')
+})
+
 test('an image that has ended is told by its process, and one of another life in its place is not joined', async () => {
   keep(SECRET)
   const swank = await start()

@@ -1,5 +1,5 @@
 import { messageOf } from '../errors.ts'
-import type { Stream } from '../kernel.ts'
+import type { NewsOf, Stream } from '../kernel.ts'
 import type { SwankConnection } from '../swank/connection.ts'
 import { type Form, type Sexp, symbol } from '../swank/sexp.ts'
 import { parseAnswer } from './answers.ts'
@@ -19,8 +19,7 @@ interface HearingOptions {
   readonly connection: Pick<SwankConnection, 'rex' | 'send'>
   readonly turns: Turns
   readonly suspended: Suspended
-  /** There is more to see of tracepoints. */
-  traced(): void
+  news(of: NewsOf): void
   /** Output that belongs to no evaluation. */
   background?: ((stream: Stream, text: string) => void) | undefined
 }
@@ -65,7 +64,7 @@ export class Inbox {
     try {
       const heard = parseAnswer(formOf(message), message, `What ${name} said of an evaluation`)
       if (heard.type === 'ended') suspended.end(heard.ended)
-      else if (heard.type === 'news') this.#options.traced()
+      else if (heard.type === 'news') this.#options.news(heard.news)
       else if (turn === undefined || turn.state !== 'running') this.#late(heard)
       else this.#ofTurn(turn, heard)
     } catch (error) {

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { evalEvent, evaluated, suspended } from '../contract/evaluation.ts'
 import { suspensionEnded } from '../contract/suspensions.ts'
 import { callId, count, orNull, text } from '../contract/values.ts'
-import type { Frame, Raised, Restart } from '../kernel.ts'
+import { type Frame, NEWS, type Raised, type Restart } from '../kernel.ts'
 import { isAtom, textOf } from '../swank/connection.ts'
 import type { Sexp } from '../swank/sexp.ts'
 
@@ -76,7 +76,7 @@ const TOLD = {
   suspended: z
     .object({ suspended })
     .transform(it => ({ type: 'suspended' as const, suspended: it.suspended })),
-  news: z.object({ news: z.literal('traces') }).transform(() => ({ type: 'news' as const })),
+  news: z.object({ news: z.enum(NEWS) }).transform(({ news }) => ({ type: 'news' as const, news })),
   ended: z.object({ ended: suspensionEnded }).transform(({ ended }) => ({ type: 'ended' as const, ended })),
 }
 export type Told = z.infer<(typeof TOLD)[keyof typeof TOLD]>

@@ -1,5 +1,13 @@
 import { messageOf, WireError } from '../errors.ts'
-import type { Health, Kernel, KernelEnd, KernelIdentity, NewsOf, SuspensionNews } from '../kernel.ts'
+import {
+  type Health,
+  type Kernel,
+  type KernelEnd,
+  type KernelIdentity,
+  NEWS,
+  type NewsOf,
+  type SuspensionNews,
+} from '../kernel.ts'
 import { ATTACH, type AttachLimits, LASTING, otherImage, pause, waits } from './attach.ts'
 import { Listeners } from './listeners.ts'
 import type { SwankKernel } from './swank.ts'
@@ -35,7 +43,7 @@ export class ReconnectingKernel implements Kernel {
   readonly #options: ReconnectOptions
   readonly #health = new Listeners<Health>()
   readonly #suspensions = new Listeners<SuspensionNews>()
-  readonly #traced = new Listeners<void>()
+  readonly #news = new Listeners<NewsOf>()
   readonly #over = new AbortController()
   #present: SwankKernel
   /** Why it cannot be spoken to at this moment. */
@@ -66,8 +74,8 @@ export class ReconnectingKernel implements Kernel {
     return this.#suspensions.add(listener)
   }
 
-  watchNews(of: NewsOf, listener: () => void): (() => void) | undefined {
-    return of === 'traces' ? this.#traced.add(listener) : undefined
+  watchNews(of: NewsOf, listener: () => void): () => void {
+    return this.#news.add(told => told === of && listener())
   }
 
   readonly evaluate: Kernel['evaluate'] = async (...asked) => this.#there().evaluate(...asked)
@@ -104,9 +112,11 @@ export class ReconnectingKernel implements Kernel {
       if (health !== 'ended') this.#health.tell(health)
     })
     kernel.watchSuspensions(news => this.#suspensions.tell(news))
-    kernel.watchNews('traces', () => this.#traced.tell())
-    // Those of the connection before have ended.
-    this.#traced.tell()
+    for (const of of NEWS) {
+      kernel.watchNews(of, () => this.#news.tell(of))
+      // Those of the connection before are gone.
+      this.#news.tell(of)
+    }
     void kernel.ended.then(end => {
       if (end.reason === 'lost' && !this.#over.signal.aborted) void this.#join(end.message)
       else this.lose(end)

@@ -96,7 +96,7 @@ export class SwankKernel implements Kernel {
   /** Whether the image hears anything while code runs. */
   readonly #hears: boolean
   readonly #health = new Listeners<Health>()
-  readonly #traced = new Listeners<void>()
+  readonly #news = new Listeners<NewsOf>()
   #end: KernelEnd | undefined
   #expected: KernelEnd | undefined
   #settleEnded: (end: KernelEnd) => void = () => {}
@@ -121,8 +121,8 @@ export class SwankKernel implements Kernel {
     const suspends = this.identity.abilities.has('suspend')
     this.#suspended = new Suspended({ name, line: this.#line, suspends })
     const [turns, suspended] = [this.#turns, this.#suspended]
-    const traced = () => this.#traced.tell()
-    const inbox = new Inbox({ name, connection, turns, suspended, background, traced })
+    const news = (of: NewsOf) => this.#news.tell(of)
+    const inbox = new Inbox({ name, connection, turns, suspended, background, news })
     this.#ladder = new Ladder({
       name,
       hears: this.#hears,
@@ -154,8 +154,8 @@ export class SwankKernel implements Kernel {
     return this.#suspended.watch(listener)
   }
 
-  watchNews(of: NewsOf, listener: () => void): (() => void) | undefined {
-    return of === 'traces' ? this.#traced.add(listener) : undefined
+  watchNews(of: NewsOf, listener: () => void): () => void {
+    return this.#news.add(told => told === of && listener())
   }
 
   async evaluate(evaluation: Evaluation, watcher: Watcher): Promise<Evaluated> {

@@ -21,6 +21,14 @@ wire/contract/inspection.ts for all of these; the newest first. Set with `*waiti
 (define-session-variable *handled-mark* (make-symbol "IMAGO-ERRORS")
   "The type of the encapsulations of this session.")
 
+(define-session-variable *errors-untold* nil
+  "Whether the client has not been told yet of errors that servers have caught.")
+
+(define-session-variable *errors-bell* (make-bell))
+
+(define-session-variable *errors-told* nil
+  "Whether a thread tells the client of errors: from its first look at them until it leaves.")
+
 (define-implementation watched-servers (&optional change)
   (loop with session = *session*
         for (server . name) in *servers*
@@ -76,9 +84,43 @@ that happens here stops the server. Where the connection has broken off, the hoo
                                 "where" where "said" nil "error" raised))
                   others))
           (setf *handled-errors*
-                (subseq others 0 (min (length others) *most-handled*))))))))
+                (subseq others 0 (min (length others) *most-handled*)))))
+      (unless (shiftf *errors-untold* t) (ring *errors-bell*)))))
+
+;;; News
+
+(defun waiting-now ()
+  "The conditions for which threads wait in a debugger of somebody else, each with where that is."
+  (loop for thread in (swank/backend:all-threads)
+        for waiting = (multiple-value-list (waiting-condition thread))
+        when (first waiting)
+          collect waiting))
+
+(defun tell-errors (stream seen)
+  "Tells the client that its look at errors has news, at most five times a second, until STREAM,
+that of the connection, is closed or the client leaves. SEEN is what `waiting-now' gave before its
+look: of a thread that begins to wait in a debugger, or ends that, nothing else tells."
+  (loop while (and *errors-told* (open-stream-p stream))
+        do (let ((waiting (waiting-now)))
+             (when (or (shiftf *errors-untold* nil) (not (equal waiting seen)))
+               (setf seen waiting)
+               (send-over *connection* (object "news" "errors"))
+               (sleep 1/5)))
+           (wait-for-bell *errors-bell* 1/4)))
+
+(defun ensure-errors-told ()
+  "Has a thread tell of errors from now on."
+  (let ((stream (swank::connection.socket-io *connection*)) (seen (waiting-now)))
+    (with-lock-uninterrupted (*waiting-lock*)
+      (unless (shiftf *errors-told* t)
+        (begin-thread "imago: errors" (lambda () (tell-errors stream seen)))))))
+
+(before-leaving (lambda ()
+                  (setf *errors-told* nil)
+                  (ring *errors-bell*)))
 
 (define-call "errors" (count)
+  (ensure-errors-told)
   (let ((trees (stable-sort (append (mapcar #'third *handled-errors*) (waiting-error-trees))
                             #'string> :key (lambda (tree) (part tree "last")))))
     (found (object "errors" (array-of (subseq trees 0 (min (length trees) (or count 20))))

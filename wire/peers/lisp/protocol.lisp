@@ -339,6 +339,14 @@ was made at the same moment can have brought this one back, after itself."
                            :name "worker")
       t)))
 
+(defun before-leaving (function)
+  "Has FUNCTION, by which threads of ours end, called first where the client leaves."
+  (let ((leave (gethash "leave" *calls*)))
+    (setf (gethash "leave" *calls*)
+          (lambda (arguments)
+            (funcall function)
+            (funcall leave arguments)))))
+
 ;;; Bounded text: what is made is never longer than it may be, and says how much there was.
 
 (defparameter *text-limit* 4096

@@ -404,15 +404,7 @@ program. Takes the lock."
   (setf *tracepoints* '())
   (fill *last-taken* nil))
 
-(defun end-tracing-at (name)
-  "Has the call of that NAME end all tracepoints first."
-  (let ((function (gethash name *calls*)))
-    (setf (gethash name *calls*)
-          (lambda (arguments)
-            (end-all-tracepoints)
-            (funcall function arguments)))))
-
-(end-tracing-at "leave")
+(before-leaving #'end-all-tracepoints)
 
 ;;; The thread
 

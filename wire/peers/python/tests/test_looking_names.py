@@ -5,8 +5,10 @@ import sys
 import threading
 import types
 import unittest
+from unittest import mock
 
 from imago.handles import CAPACITY, Handles, StaleHandle
+from imago.looking import fields
 from tests.looking_image import ImageCase
 
 
@@ -45,6 +47,20 @@ class Listing(ImageCase):
         self.assertEqual(["CONFIG", "reconfigure", "x"], self.names())
         self.assertEqual(["CONFIG", "json", "lazy", "reconfigure", "x"], self.names(modules=True))
         self.assertEqual(["CONFIG", "reconfigure"], self.names(filter="Config"))
+
+    def test_no_look_goes_over_very_many_names_for_one_that_is_not_there(self):
+        self.namespace.update({"__name__": "__main__", "__loader__": None, "first": 1})
+        self.namespace.update((f"n{number}", number) for number in range(50_000))
+        gone_over = []
+
+        def counted(name, pairs, under=fields._under):
+            return under(name, (gone_over.append(name) or pair for pair in pairs))
+
+        with mock.patch.dict(sys.modules), mock.patch.object(fields, "_under", counted):
+            sys.modules.pop("IPython", None)
+            self.assertEqual(50_001, self.page()["total"])
+            self.found("inspect", expr="first")
+        self.assertLess(len(gone_over), 50_000)
 
     def test_pages_follow_each_other_without_gaps(self):
         names = [f"n{number:03}" for number in range(250)]

@@ -129,14 +129,16 @@ def entries(mapping):
     return steadily(lambda: list(dict.items(mapping)), _ATTEMPTS_AT_ONCE)
 
 
-def stored(mapping, name):
-    """What a dict stores under an exact `str`, found by walking it: a lookup could ask a hostile key. Or `ABSENT`."""
+def stored(mapping, name, first=None):
+    """What a dict stores under an exact `str`, found by walking it: a lookup could ask a hostile key. Or `ABSENT`.
 
+    `first`: among that many of its entries, the oldest.
+    """
     try:
-        return steadily(lambda: _under(name, dict.items(mapping)))
+        return steadily(lambda: _under(name, islice(dict.items(mapping), first)))
     except RuntimeError:
         # Changed too often to be walked. Taking all of it at once is dear, but nothing comes between.
-        return _under(name, entries(mapping))
+        return _under(name, entries(mapping)[:first])
 
 
 def _under(name, pairs):

@@ -28,6 +28,8 @@ _INSTALLED = ("/site-packages/", "/dist-packages/")
 _IMAGO = "imago"
 _ELSEWHERE_SECONDS = 0.25
 _ELSEWHERE_MOST = 2000
+# What runs a file puts that there before the names of the program: without one, all of these would be gone over each time.
+_FIRST_NAMES = 32
 
 
 def modules():
@@ -65,7 +67,7 @@ def main_again(namespace):
     """
     if plain(stored(namespace, "__name__")) not in ("__main__", "__mp_main__"):
         return None
-    file = source_file(namespace)
+    file = source_file(namespace, _FIRST_NAMES)
     parts = [] if file is None else os.path.splitext(os.path.abspath(file))[0].split(os.sep)
     for length in range(1, len(parts)):
         name = ".".join(parts[-length:])
@@ -82,14 +84,14 @@ def _is_file(one, other):
         return False
 
 
-def source_file(namespace):
-    """What a module says that its file is, or None.
+def source_file(namespace, first=None):
+    """What a module says that its file is, or None; as `stored` finds it.
 
     A script has no ``__file__`` any more once its main thread has come to the end, while other threads go on: then it is
     what its loader has stored.
     """
-    file = plain(stored(namespace, "__file__"))
-    loader = stored(namespace, "__loader__") if file is None else None
+    file = plain(stored(namespace, "__file__", first))
+    loader = stored(namespace, "__loader__", first) if file is None else None
     return plain(own_field(loader, "path")) if type(loader) is SourceFileLoader else file
 
 

@@ -186,7 +186,8 @@ def globals_page(namespace, query):
 
 def _of_ipython(namespace):
     """The names that IPython's shell has put at its top level, and that have still the values which it knows."""
-    getter = stored(namespace, "get_ipython")
+    # Without IPython, all names would be gone over for that one.
+    getter = ABSENT if loaded_module("IPython") is ABSENT else stored(namespace, "get_ipython")
     own = own_field(getter.__self__, "user_ns_hidden") if type(getter) is MethodType else ABSENT
     pairs = entries(own) if type(own) is dict else ()
     return frozenset(

@@ -136,8 +136,9 @@ def _inside(value):
 
 def _in_task(value):
     """The function of a task of Celery, or the task that stands behind a proxy, by what these store; or `ABSENT`."""
-    local, app = module_dict("celery.local"), module_dict("celery.app.task")
-    if local is None or app is None:
+    local = module_dict("celery.local")
+    app = None if local is None else module_dict("celery.app.task")
+    if app is None:
         return ABSENT
     proxy, task = stored(local, "Proxy"), stored(app, "Task")
     kind = type(value)
