@@ -1,18 +1,20 @@
 """Errors that libraries tell of in ways of their own, each joined when it is imported. PYTEST_DONT_REWRITE
 
-Django, Flask and Quart send a signal for a request that failed, and Celery for a task that is tried again; pytest has a
-hook for a test that failed; rich reads a traceback itself before it prints one; loguru and Twisted have logs of their
-own.
+Django, Flask and Quart send a signal for a request that failed, and Celery for a task that is tried again; Litestar looks
+up what answers for an error; pytest has a hook for a test that failed; rich reads a traceback itself before it prints one;
+loguru and Twisted have logs of their own.
 """
 
 import re
 import sys
+from functools import partial
 from types import GetSetDescriptorType
 
 from imago import native
 from imago.looking.fields import (
     ABSENT,
     class_lookup,
+    inherits,
     is_compiled,
     own_field,
     read_member,
@@ -131,6 +133,39 @@ async def _quart_failed(sender=None, exception=None, **_):
     _told(exception, 'request')
 
 
+def _litestar(module):
+    """It looks up what answers for each error of a request. What answers for its very class has expected it."""
+    find, kind = module.get('get_exception_handler'), module.get('ExceptionHandlerMiddleware')
+    closing = 'handle_websocket_exception'
+    before = None if kind is None else vars(kind).get(closing)
+    if find is None or type(before) is not staticmethod:
+        return None
+    answered, closed = (vars(sys.modules['litestar.exceptions'])[one] for one in ('HTTPException', 'WebSocketException'))
+
+    def failed(error):
+        status = own_field(error, 'status_code') if inherits(error, answered) else None
+        if not inherits(error, closed) and (type(status) is not int or status >= 500):
+            _told(error, 'request')
+
+    def get_exception_handler(*args, **named):
+        found = find(*args, **named)
+        handlers = given('exception_handlers', 0, args, named)
+        general = (500, Exception) if type(handlers) is dict else ()
+        if found is None or any(found is handlers.get(one) for one in general):
+            failed(given('exc', 1, args, named))
+        return found
+
+    def close_socket(*args, **named):
+        failed(given('exc', 1, args, named))
+        return before.__func__(*args, **named)
+
+    leave = [
+        _put('get_exception_handler', get_exception_handler, module, module.__setitem__),
+        _put(closing, staticmethod(close_socket), vars(kind), partial(setattr, kind)),
+    ]
+    return lambda: [one() for one in leave]
+
+
 #: Where a request is found: in the dict ``scope`` of ASGI; in a dict of WSGI, which is passed under any name; in an object
 #: of Django, Tornado, aiohttp, Sanic and Scrapy; and for ``http.server`` in the handler itself.
 _WSGI = ('REQUEST_METHOD', 'PATH_INFO')
@@ -194,6 +229,8 @@ def _request_in(fields, method, path):
     if type(fields) is not dict or len(fields) > _MOST_FIELDS:
         return None
     method = stored(fields, method)
+    # A socket of ASGI has none.
+    method = stored(fields, 'type') if method is ABSENT else method
     return None if method is ABSENT else _request_words(method, stored(fields, path))
 
 
@@ -282,18 +319,12 @@ def _rich(module):
         return None
 
     def extract(cls, *args, **named):
-        error = args[1] if len(args) > 1 else named.get('exc_value')
-        if issubclass(type(error), Exception):
+        error = given('exc_value', 1, args, named)
+        if inherits(error, Exception):
             _told(error, 'printed')
         return before.__func__(cls, *args, **named)
 
-    kind.extract = made = classmethod(extract)
-
-    def leave():
-        if vars(kind).get('extract') is made:
-            kind.extract = before
-
-    return leave
+    return _put('extract', classmethod(extract), vars(kind), partial(setattr, kind))
 
 
 def _loguru(module):
@@ -302,12 +333,10 @@ def _loguru(module):
         return None
 
     def made(*args):
-        if len(args) > 1 and issubclass(type(args[1]), BaseException):
-            _told(args[1], 'logged')
+        _told(given('value', 1, args, {}), 'logged')
         return before(*args)
 
-    module['RecordException'] = made
-    return lambda: module.update(RecordException=before)
+    return _put('RecordException', made, module, module.__setitem__)
 
 
 def _twisted(module):
@@ -324,6 +353,18 @@ def _twisted_logged(event):
         _told(error, 'logged')
 
 
+def _put(name, made, names, put):
+    """Puts that in its place. What is returned puts back what was there, unless somebody has put another there since."""
+    before = names[name]
+    put(name, made)
+    return lambda: names.get(name) is made and put(name, before)
+
+
+def given(name, at, args, named):
+    """An argument that may be given by its place or its name."""
+    return args[at] if len(args) > at else named.get(name)
+
+
 def _told(error, kind, **more):
     if _tell is not None:
         _tell(error, kind, **more)
@@ -333,6 +374,8 @@ _JOIN = {
     'django.core.signals': _at_signals({'got_request_exception': _django_failed}, dispatch_uid='imago'),
     'flask.signals': _at_signals({'got_request_exception': _flask_failed}),
     'quart.signals': _at_signals({'got_request_exception': _quart_failed}),
+    'litestar.middleware._internal.exceptions.middleware': _litestar,
+    'litestar.middleware.exceptions.middleware': _litestar,
     'celery.signals': _at_signals(_CELERY, dispatch_uid='imago'),
     '_pytest.config': _pytest,
     'rich.traceback': _rich,
