@@ -149,6 +149,10 @@ export function printValues(printer: Printer, result: unknown): void {
     if (fieldOf(repr, 'truncated') === true && typeof handle === 'string')
       printer.err(`imago: it is cut; the rest: ${readMore(handle)}\n`)
   }
+  const diagnostics = fieldOf(result, 'diagnostics')
+  // One that has a name was printed as it came.
+  for (const one of Array.isArray(diagnostics) ? diagnostics : [])
+    if (fieldOf(one, 'name') === undefined) printer.err(`imago: ${fieldOf(one, 'message')}\n`)
 }
 
 /** The files of what was drawn, or why there is none, beside what is printed. */
