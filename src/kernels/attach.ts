@@ -616,7 +616,9 @@ function keyOf({
   secret,
   name,
   address,
+  ended,
 }: Attachment): { readonly key: string | undefined } | { lost: string } {
+  if (ended) return { lost: `${name} has ended.` }
   if (isKept(secret)) return { key: undefined }
   const again = 'The key was not kept; give it again'
   if (secret.from !== 'file') return { lost: `${name} was attached to at ${address} with a key. ${again}.` }

@@ -109,17 +109,16 @@ export class AttachedKernel implements NamedKernel {
     return this.alive && this.#away === null ? this.#kernel : undefined
   }
 
-  /** What the next daemon needs to join it again; undefined before it has been joined, and once it has ended. */
+  /**
+   * What the next daemon needs to join it again; undefined before it has been joined, and once it has ended. A server is
+   * known then, too, so that no other language answers in its place.
+   */
   get attachment(): Attachment | undefined {
-    const { epoch, implementation, pid } = this.#known
-    if (
-      !(this.alive || this.mayListenAgain) ||
-      epoch === undefined ||
-      implementation === undefined ||
-      pid === undefined
-    )
-      return undefined
-    return { ...this.#known, epoch, implementation, pid }
+    const { address, epoch, implementation, pid } = this.#known
+    const isKnown = this.alive || serverOf(address) !== undefined
+    if (!isKnown || epoch === undefined || implementation === undefined || pid === undefined) return undefined
+    const ended = !this.alive && !this.mayListenAgain
+    return { ...this.#known, epoch, implementation, pid, ...(ended && { ended }) }
   }
 
   /** Whether that is the same program. */

@@ -292,23 +292,27 @@ const waitingText = (addresses: readonly string[]) =>
 const ACCEPT = 'A person accepts what the project joins: imago policy accept'
 
 /**
- * The project's file says that its calls begin none; `name`: the one that was meant, which a person has started before.
- * `waiting`: what would be joined, once a person accepts it.
+ * The project's file says that its calls begin none, or what they join; `name`: the one that was meant, which a person has
+ * started before. `waiting`: what would be joined, once a person accepts it.
  */
 export function noPython(
   root: string,
-  { name, waiting = [] }: { readonly name?: string; readonly waiting?: readonly string[] },
+  {
+    name,
+    waiting = [],
+    begins = false,
+  }: { readonly name?: string; readonly waiting?: readonly string[]; readonly begins?: boolean },
 ): KernelError {
   const [missing, again] =
     name === undefined
       ? [`Nothing lives in ${root}`, '']
       : [`${name} of ${root} has ended`, `imago restart ${name}, `]
+  const why = begins ? '' : ': its imago.toml says python = false'
   return new KernelError('kernel_unavailable', {
-    message:
-      `${missing}, and no Python is begun there: its imago.toml says python = false. ${waitsText(waiting)}`.trimEnd(),
+    message: `${missing}, and no Python is begun there${why}. ${waitsText(waiting)}`.trimEnd(),
     next:
       waiting.length > 0
-        ? ACCEPT
+        ? `${ACCEPT}${begins ? `; or starts ${DEFAULT_LANGUAGE.title}: imago start ${DEFAULT_LANGUAGE.name}` : ''}`
         : `A person starts or attaches what is meant: ${again}imago start LANGUAGE, imago attach NAME`,
     details: { reason: 'no_python' },
   })
