@@ -510,6 +510,7 @@ export class Attachments {
     const kernel = new AttachedKernel(draft, {
       ...this.#options,
       processLives: pid => this.#options.programs.lives(pid),
+      leftBy: one => this.placeOf(one).leftBy,
       ended: () => {
         this.#remember()
         this.follow()

@@ -39,6 +39,8 @@ interface AttachedOptions extends KernelOptions {
   again(): void
   /** Whether a process of that number lives. */
   processLives(pid: number): boolean
+  /** The process that has left that over. */
+  leftBy(kernel: NamedKernel): number | undefined
 }
 
 /**
@@ -493,10 +495,8 @@ export class AttachedKernel implements NamedKernel {
       return `${message} ${next}`
     }
     if (this.#away !== null) return `Its link is being made again: ${sentence(this.#away)}`
-    const { announced, parent, role } = this.#known
-    const isLeft =
-      (this.isHelper || role === 'fork') && parent !== undefined && !this.#options.processLives(parent)
-    return isLeft ? `It was ${leftBy(announced ?? this.name, parent)}.` : null
+    const parent = this.#options.leftBy(this)
+    return parent === undefined ? null : `It was ${leftBy(this.#known.announced ?? this.name, parent)}.`
   }
 
   #who(): string {

@@ -1,11 +1,11 @@
 import { readdirSync } from 'node:fs'
 import { basename, join, relative, resolve } from 'node:path'
+import { nearest } from '../../tools/nearest.ts'
 import { WireError } from '../../wire/errors.ts'
 import { DEFAULT_LANGUAGE, LANGUAGES } from '../../wire/languages.ts'
 import { isStopped } from '../../wire/process-start.ts'
 import type { Program, ProgramEnd, SkippedFile } from '../../wire/programs.ts'
 import { isFile, isFolder } from '../files/roots.ts'
-import { nearest } from '../text/nearest.ts'
 import type { Attachment } from './attachment-store.ts'
 import { KernelError } from './kernel-error.ts'
 import {
