@@ -15,7 +15,7 @@ import {
   type Work,
   written,
 } from './rewrite.ts'
-import { beginning, counted, oneLine } from './text.ts'
+import { beginning, counted, oneLine, oneSpaced } from './text.ts'
 
 export const editFile = defineTool({
   name: 'edit_file',
@@ -177,13 +177,13 @@ const DIFFERENCES: readonly {
   { name: 'line_ends', says: 'its line ends' },
   { name: 'trailing_blanks', says: 'blanks at the ends of lines', line: line => line.trimEnd() },
   { name: 'indentation', says: 'its indentation', line: line => line.trim() },
-  { name: 'blanks', says: 'its blanks', line: squeezed },
+  { name: 'blanks', says: 'its blanks', line: oneSpaced },
   { name: 'blanks', says: 'its blanks', line: line => line.replace(/\s+/g, '') },
-  { name: 'escapes', says: 'being escaped once too often', line: squeezed, meant: unescaped },
-  { name: 'line_numbers', says: 'line numbers', line: squeezed, meant: withoutNumbers },
-  { name: 'quotes', says: 'its quotes', line: line => squeezed(line).replaceAll('"', "'") },
-  { name: 'lookalikes', says: 'characters that look alike', line: line => lookalike(squeezed(line)) },
-  { name: 'case', says: 'capitals', line: line => squeezed(line).toLowerCase() },
+  { name: 'escapes', says: 'being escaped once too often', line: oneSpaced, meant: unescaped },
+  { name: 'line_numbers', says: 'line numbers', line: oneSpaced, meant: withoutNumbers },
+  { name: 'quotes', says: 'its quotes', line: line => oneSpaced(line).replaceAll('"', "'") },
+  { name: 'lookalikes', says: 'characters that look alike', line: line => lookalike(oneSpaced(line)) },
+  { name: 'case', says: 'capitals', line: line => oneSpaced(line).toLowerCase() },
   { name: 'spelling', says: 'blanks, quotes and capitals', line: fold },
 ]
 
@@ -219,10 +219,7 @@ function fold(text: string): string {
     .toLowerCase()
 }
 
-/**
- * What is looked at most: places of one text, words of a line, lines that may be meant, lines of what was asked for, lines
- * that are spelled out.
- */
+/** What is looked at most: places of one text, words of a line, lines that are meant, asked for, and spelled out. */
 const [PLACES, WORDS, CANDIDATES, COMPARED, SPELLED] = [2_000, 8, 20, 500, 5_000]
 
 /** The places of a text, as many as are found in bounded time, also in the worst of texts. */
@@ -240,11 +237,11 @@ function mostWords(
   lines: readonly Row[],
   { all, asked }: { readonly all: string; readonly asked: readonly string[] },
 ): Nearest | undefined {
-  const wanted = asked.slice(0, COMPARED).map(squeezed)
+  const wanted = asked.slice(0, COMPARED).map(oneSpaced)
   const [longest = ''] = wanted.toSorted((one, other) => other.length - one.length)
   const anchors = new Set([wanted.findIndex(line => line !== ''), wanted.indexOf(longest)])
   const isSame = (from: number) =>
-    wanted.map((line, at) => line === squeezed(lines[from - 1 + at]?.text ?? ''))
+    wanted.map((line, at) => line === oneSpaced(lines[from - 1 + at]?.text ?? ''))
   const [best] = [...anchors]
     .flatMap(at =>
       linesLike(all, wanted[at] ?? '').map(([line, share]) => ({ line: Math.max(1, line - at), share })),
@@ -330,10 +327,6 @@ function shown(
 }
 
 const same = (text: string): string => text
-
-function squeezed(line: string): string {
-  return line.trim().replace(/\s+/g, ' ')
-}
 
 const ESCAPES: Readonly<Record<string, string>> = {
   n: '\n',

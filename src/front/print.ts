@@ -1,5 +1,6 @@
 import type { Evaluation } from '../../tools/evaluate.ts'
 import { type Envelope, hasFailed, isRunning, type ToolError, toolError } from '../../tools/outcome.ts'
+import { oneSpaced } from '../../tools/text.ts'
 import { EXIT, type ExitCode } from '../failure.ts'
 import { escapeJson, escapeText } from '../text/escape.ts'
 
@@ -109,8 +110,6 @@ export function withoutOutput(envelope: Envelope): Envelope {
 }
 
 type PrintedDiagnostics = Pick<Evaluation, 'stdout' | 'stderr' | 'output' | 'diagnostics'>
-
-const oneSpaced = (text: string): string => text.replace(/\s+/g, ' ').trim()
 
 const SILENT = { stdout: '', stderr: '', output: '' }
 

@@ -308,11 +308,12 @@ export function noPython(
       ? [`Nothing lives in ${root}`, '']
       : [`${name} of ${root} has ended`, `imago restart ${name}, `]
   const why = begins ? '' : ': its imago.toml says python = false'
+  const start = begins ? `; or starts a Python: imago start ${DEFAULT_LANGUAGE.name}` : ''
   return new KernelError('kernel_unavailable', {
     message: `${missing}, and no Python is begun there${why}. ${waitsText(waiting)}`.trimEnd(),
     next:
       waiting.length > 0
-        ? `${ACCEPT}${begins ? `; or starts ${DEFAULT_LANGUAGE.title}: imago start ${DEFAULT_LANGUAGE.name}` : ''}`
+        ? `${ACCEPT}${start}`
         : `A person starts or attaches what is meant: ${again}imago start LANGUAGE, imago attach NAME`,
     details: { reason: 'no_python' },
   })

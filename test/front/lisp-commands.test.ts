@@ -283,7 +283,7 @@ withRig(
     assert.is(other.code, 1, other.stdout)
     assert.match(
       other.stderr,
-      /no Python is begun there\. [\s\S]*imago policy accept; or starts Python: imago start python/,
+      /no Python is begun there\. [\s\S]*imago policy accept; or starts a Python: imago start python/,
     )
     writeFileSync(file, `python = false\n${names}`)
     const call = ['call', 'eval_expr', '{"expr": "(+ 40 2)"}']

@@ -136,34 +136,24 @@ async def _quart_failed(sender=None, exception=None, **_):
 def _litestar(module):
     """It looks up what answers for each error of a request. What answers for its very class has expected it."""
     find, kind = module.get('get_exception_handler'), module.get('ExceptionHandlerMiddleware')
-    closing = 'handle_websocket_exception'
-    before = None if kind is None else vars(kind).get(closing)
-    if find is None or type(before) is not staticmethod:
+    if find is None or kind is None:
         return None
     answered, closed = (vars(sys.modules['litestar.exceptions'])[one] for one in ('HTTPException', 'WebSocketException'))
 
-    def failed(error):
+    def failed(args, named):
+        error = given('exc', 1, args, named)
         status = own_field(error, 'status_code') if inherits(error, answered) else None
         if not inherits(error, closed) and (type(status) is not int or status >= 500):
             _told(error, 'request')
 
-    def get_exception_handler(*args, **named):
-        found = find(*args, **named)
-        handlers = given('exception_handlers', 0, args, named)
+    def looked_up(args, named):
+        found, handlers = find(*args, **named), given('exception_handlers', 0, args, named)
         general = (500, Exception) if type(handlers) is dict else ()
         if found is None or any(found is handlers.get(one) for one in general):
-            failed(given('exc', 1, args, named))
-        return found
+            failed(args, named)
 
-    def close_socket(*args, **named):
-        failed(given('exc', 1, args, named))
-        return before.__func__(*args, **named)
-
-    leave = [
-        _put('get_exception_handler', get_exception_handler, module, module.__setitem__),
-        _put(closing, staticmethod(close_socket), vars(kind), partial(setattr, kind)),
-    ]
-    return lambda: [one() for one in leave]
+    left = [_hooked(module, 'get_exception_handler', looked_up), _hooked(kind, 'handle_websocket_exception', failed)]
+    return lambda: [leave() for leave in left if leave is not None]
 
 
 #: Where a request is found: in the dict ``scope`` of ASGI; in a dict of WSGI, which is passed under any name; in an object
@@ -313,30 +303,16 @@ def pytest_exception_interact(node, call):
 
 
 def _rich(module):
-    kind = module.get('Traceback')
-    before = vars(kind).get('extract') if type(kind) is type else None
-    if type(before) is not classmethod:
-        return None
-
-    def extract(cls, *args, **named):
-        error = given('exc_value', 1, args, named)
+    def read(args, named):
+        error = given('exc_value', 2, args, named)
         if inherits(error, Exception):
             _told(error, 'printed')
-        return before.__func__(cls, *args, **named)
 
-    return _put('extract', classmethod(extract), vars(kind), partial(setattr, kind))
+    return _hooked(module.get('Traceback', object), 'extract', read)
 
 
 def _loguru(module):
-    before = module.get('RecordException')
-    if type(before) is not type:
-        return None
-
-    def made(*args):
-        _told(given('value', 1, args, {}), 'logged')
-        return before(*args)
-
-    return _put('RecordException', made, module, module.__setitem__)
+    return _hooked(module, 'RecordException', lambda args, named: _told(given('value', 1, args, named), 'logged'))
 
 
 def _twisted(module):
@@ -348,14 +324,22 @@ def _twisted(module):
 
 
 def _twisted_logged(event):
-    error = own_field(stored(event, 'log_failure'), 'value')
-    if issubclass(type(error), BaseException):
-        _told(error, 'logged')
+    _told(own_field(stored(event, 'log_failure'), 'value'), 'logged')
 
 
-def _put(name, made, names, put):
-    """Puts that in its place. What is returned puts back what was there, unless somebody has put another there since."""
-    before = names[name]
+def _hooked(holder, name, tell):
+    """Has ``tell(args, named)`` called before what a module, or a class, has by that name; returns what takes it back."""
+    names, put = (holder, holder.__setitem__) if type(holder) is dict else (vars(holder), partial(setattr, holder))
+    before = names.get(name)
+    function = getattr(before, '__func__', before)
+
+    def hook(*args, **named):
+        tell(args, named)
+        return function(*args, **named)
+
+    if before is None:
+        return None
+    made = hook if function is before else type(before)(hook)
     put(name, made)
     return lambda: names.get(name) is made and put(name, before)
 

@@ -83,9 +83,8 @@ def other_copies(namespace, names):
     module, serving = again
     both = [(name, stored(serving, name), stored(namespace, name)) for name in dict.fromkeys(names)]
     others = [f"`{module}.{name}`" for name, there, here in both if there is not ABSENT and there is not here]
-    are = "is another one" if len(others) == 1 else "are others"
-    same = f"`__main__` and `{module}` are one file, which is loaded twice"
-    return f"{', '.join(others[:NEAREST_MAX_NAMES])} {are}: {same}" if others else None
+    are = f"{', '.join(others[:NEAREST_MAX_NAMES])} {'are others' if others[1:] else 'is another one'}"
+    return f"{are}: `__main__` and `{module}` are one file, which is loaded twice" if others else None
 
 
 def _is_file(one, other):
