@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { PlanContext } from './contract.ts'
 import { defineTool } from './define.ts'
+import { nearest } from './nearest.ts'
 import { newlineWord, spelled } from './newlines.ts'
 import { type Failed, failed } from './outcome.ts'
 import { CHANGES_ONE_FILE, halfCharacter, PATH } from './parameters.ts'
@@ -14,7 +15,7 @@ import {
   type Work,
   written,
 } from './rewrite.ts'
-import { beginning, counted, oneLine } from './text.ts'
+import { beginning, counted, oneLine, oneSpaced } from './text.ts'
 
 export const editFile = defineTool({
   name: 'edit_file',
@@ -131,7 +132,7 @@ interface Sought {
 export function notThere(sought: Sought): Failed {
   const { path, name, text } = sought
   const looked = text.length <= LOOKED_CHARS
-  const near = looked ? nearest(sought) : undefined
+  const near = looked ? nearestText(sought) : undefined
   const here = `${name} does not occur in ${oneLine(path)}`
   const facts = { found: 0, lines: [] }
   if (near === undefined)
@@ -176,17 +177,17 @@ const DIFFERENCES: readonly {
   { name: 'line_ends', says: 'its line ends' },
   { name: 'trailing_blanks', says: 'blanks at the ends of lines', line: line => line.trimEnd() },
   { name: 'indentation', says: 'its indentation', line: line => line.trim() },
-  { name: 'blanks', says: 'its blanks', line: squeezed },
+  { name: 'blanks', says: 'its blanks', line: oneSpaced },
   { name: 'blanks', says: 'its blanks', line: line => line.replace(/\s+/g, '') },
-  { name: 'escapes', says: 'being escaped once too often', line: squeezed, meant: unescaped },
-  { name: 'line_numbers', says: 'line numbers', line: squeezed, meant: withoutNumbers },
-  { name: 'quotes', says: 'its quotes', line: line => squeezed(line).replaceAll('"', "'") },
-  { name: 'lookalikes', says: 'characters that look alike', line: line => lookalike(squeezed(line)) },
-  { name: 'case', says: 'capitals', line: line => squeezed(line).toLowerCase() },
+  { name: 'escapes', says: 'being escaped once too often', line: oneSpaced, meant: unescaped },
+  { name: 'line_numbers', says: 'line numbers', line: oneSpaced, meant: withoutNumbers },
+  { name: 'quotes', says: 'its quotes', line: line => oneSpaced(line).replaceAll('"', "'") },
+  { name: 'lookalikes', says: 'characters that look alike', line: line => lookalike(oneSpaced(line)) },
+  { name: 'case', says: 'capitals', line: line => oneSpaced(line).toLowerCase() },
   { name: 'spelling', says: 'blanks, quotes and capitals', line: fold },
 ]
 
-function nearest({ text, wanted }: Sought): Nearest | undefined {
+function nearestText({ text, wanted }: Sought): Nearest | undefined {
   const lines = rows(text)
   const all = lines.map(row => row.text).join('\n')
   const folded = fold(all)
@@ -218,8 +219,8 @@ function fold(text: string): string {
     .toLowerCase()
 }
 
-/** What is looked at most: places of one text, words of a line, lines that may be meant, lines of what was asked for. */
-const [PLACES, WORDS, CANDIDATES, COMPARED] = [2_000, 8, 20, 500]
+/** What is looked at most: places of one text, words of a line, lines that are meant, asked for, and spelled out. */
+const [PLACES, WORDS, CANDIDATES, COMPARED, SPELLED] = [2_000, 8, 20, 500, 5_000]
 
 /** The places of a text, as many as are found in bounded time, also in the worst of texts. */
 function somePlaces(text: string, wanted: string): number[] {
@@ -236,11 +237,11 @@ function mostWords(
   lines: readonly Row[],
   { all, asked }: { readonly all: string; readonly asked: readonly string[] },
 ): Nearest | undefined {
-  const wanted = asked.slice(0, COMPARED).map(squeezed)
+  const wanted = asked.slice(0, COMPARED).map(oneSpaced)
   const [longest = ''] = wanted.toSorted((one, other) => other.length - one.length)
   const anchors = new Set([wanted.findIndex(line => line !== ''), wanted.indexOf(longest)])
   const isSame = (from: number) =>
-    wanted.map((line, at) => line === squeezed(lines[from - 1 + at]?.text ?? ''))
+    wanted.map((line, at) => line === oneSpaced(lines[from - 1 + at]?.text ?? ''))
   const [best] = [...anchors]
     .flatMap(at =>
       linesLike(all, wanted[at] ?? '').map(([line, share]) => ({ line: Math.max(1, line - at), share })),
@@ -267,36 +268,15 @@ function linesLike(text: string, wanted: string): (readonly [line: number, share
   return like.length === 0 ? linesSpelledAlike(text, wanted) : like.slice(0, CANDIDATES)
 }
 
-/** The lines that are nearly spelled as this one: most of the pairs of characters of both are in both. */
+/** The lines that are nearly spelled as this one, and not only begin so. */
 function linesSpelledAlike(text: string, wanted: string): (readonly [line: number, share: number])[] {
-  const counts = new Int32Array(1 << 16)
-  for (const pair of pairsOf(wanted)) counts[pair] = (counts[pair] ?? 0) + 1
-  const like = text.split('\n').flatMap((one, index): [number, number][] => {
-    const line = one.trim()
-    const all = line.length + wanted.length - 2
-    // No line of quite another length can have so many.
-    if (2 * (Math.min(line.length, wanted.length) - 1) < SPELLED * all) return []
-    const both = pairsOf(line).filter(pair => {
-      const left = counts[pair] ?? 0
-      if (left > 0) counts[pair] = left - 1
-      return left > 0
-    })
-    for (const pair of both) counts[pair] = (counts[pair] ?? 0) + 1
-    const share = (2 * both.length) / all
-    return share >= SPELLED ? [[index + 1, share]] : []
-  })
-  return like.sort(([, one], [, other]) => other - one).slice(0, CANDIDATES)
-}
-
-/** The share of pairs from which on two lines are nearly spelled the same. */
-const SPELLED = 0.6
-
-/** Each two characters that follow each other, as a number. */
-function pairsOf(line: string): number[] {
-  const pairs: number[] = []
-  for (let at = 1; at < line.length; at++)
-    pairs.push((31 * line.charCodeAt(at - 1) + line.charCodeAt(at)) & 0xffff)
-  return pairs
+  const lines = text.split('\n').map(line => line.trim())
+  const isAsLong = (line: string) => 3 * Math.abs(line.length - wanted.length) <= wanted.length
+  const like = nearest(wanted, new Set(lines.filter(isAsLong).slice(0, SPELLED)))
+  const found = like.flatMap((line, at) =>
+    lines.flatMap((one, index) => (one === line ? [[index + 1, 1 / (2 + at)] as const] : [])),
+  )
+  return found.slice(0, CANDIDATES)
 }
 
 /** The line of the file and the one asked for, quoted; long ones from a little before the first character that differs. */
@@ -347,10 +327,6 @@ function shown(
 }
 
 const same = (text: string): string => text
-
-function squeezed(line: string): string {
-  return line.trim().replace(/\s+/g, ' ')
-}
 
 const ESCAPES: Readonly<Record<string, string>> = {
   n: '\n',

@@ -30,6 +30,7 @@ import {
   frameLine,
   indent,
   oneLine,
+  oneSpaced,
   placeOf,
   programFrame,
   typeWord,
@@ -442,8 +443,6 @@ export function showDiagnosed(
   )
   return left === 0 ? lines : [...lines, `and ${counted(left, 'more diagnostic')}, not shown`]
 }
-
-const oneSpaced = (text: string): string => text.replace(/\s+/g, ' ').trim()
 
 /** `warning: undefined variable: TOTAL  /srv/shop/orders.lisp:12:4` */
 function diagnosticLines(diagnostic: Diagnostic): string[] {

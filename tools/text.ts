@@ -7,6 +7,9 @@ export function typeWord({ name, module, qualified }: TypeName): string {
   return module === null || module === 'builtins' ? name : qualified
 }
 
+/** Without blanks around it, and with one wherever there are some. */
+export const oneSpaced = (text: string): string => text.replace(/\s+/g, ' ').trim()
+
 /** `840 ms`, `2.5 s`, `3 min 20 s`, `2 h 5 min`. */
 export function duration(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`

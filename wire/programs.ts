@@ -18,6 +18,8 @@ export interface Program {
    * it. `helper`: it works for its parent. `fork`: a fork within a run. Left out: a program of its own.
    */
   readonly role?: 'main' | 'serves' | 'helper' | 'fork' | undefined
+  /** Its parent was told to start it again when a file changes. */
+  readonly reloaded?: boolean | undefined
   /** The names and numbers of the programs that a helper works for. */
   readonly works_for?: readonly string[] | undefined
   readonly address: string

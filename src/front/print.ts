@@ -1,5 +1,6 @@
 import type { Evaluation } from '../../tools/evaluate.ts'
 import { type Envelope, hasFailed, isRunning, type ToolError, toolError } from '../../tools/outcome.ts'
+import { oneSpaced } from '../../tools/text.ts'
 import { EXIT, type ExitCode } from '../failure.ts'
 import { escapeJson, escapeText } from '../text/escape.ts'
 
@@ -110,8 +111,6 @@ export function withoutOutput(envelope: Envelope): Envelope {
 
 type PrintedDiagnostics = Pick<Evaluation, 'stdout' | 'stderr' | 'output' | 'diagnostics'>
 
-const oneSpaced = (text: string): string => text.replace(/\s+/g, ' ').trim()
-
 const SILENT = { stdout: '', stderr: '', output: '' }
 
 /** For a call whose daemon was lost while it ran. */
@@ -149,6 +148,10 @@ export function printValues(printer: Printer, result: unknown): void {
     if (fieldOf(repr, 'truncated') === true && typeof handle === 'string')
       printer.err(`imago: it is cut; the rest: ${readMore(handle)}\n`)
   }
+  const diagnostics = fieldOf(result, 'diagnostics')
+  // One that has a name was printed as it came.
+  for (const one of Array.isArray(diagnostics) ? diagnostics : [])
+    if (fieldOf(one, 'name') === undefined) printer.err(`imago: ${fieldOf(one, 'message')}\n`)
 }
 
 /** The files of what was drawn, or why there is none, beside what is printed. */

@@ -510,6 +510,7 @@ export class Attachments {
     const kernel = new AttachedKernel(draft, {
       ...this.#options,
       processLives: pid => this.#options.programs.lives(pid),
+      leftBy: one => this.placeOf(one).leftBy,
       ended: () => {
         this.#remember()
         this.follow()
@@ -616,7 +617,9 @@ function keyOf({
   secret,
   name,
   address,
+  ended,
 }: Attachment): { readonly key: string | undefined } | { lost: string } {
+  if (ended) return { lost: `${name} has ended.` }
   if (isKept(secret)) return { key: undefined }
   const again = 'The key was not kept; give it again'
   if (secret.from !== 'file') return { lost: `${name} was attached to at ${address} with a key. ${again}.` }

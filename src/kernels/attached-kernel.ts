@@ -39,6 +39,8 @@ interface AttachedOptions extends KernelOptions {
   again(): void
   /** Whether a process of that number lives. */
   processLives(pid: number): boolean
+  /** The process that has left that over. */
+  leftBy(kernel: NamedKernel): number | undefined
 }
 
 /**
@@ -109,17 +111,16 @@ export class AttachedKernel implements NamedKernel {
     return this.alive && this.#away === null ? this.#kernel : undefined
   }
 
-  /** What the next daemon needs to join it again; undefined before it has been joined, and once it has ended. */
+  /**
+   * What the next daemon needs to join it again; undefined before it has been joined, and once it has ended. A server is
+   * known then, too, so that no other language answers in its place.
+   */
   get attachment(): Attachment | undefined {
-    const { epoch, implementation, pid } = this.#known
-    if (
-      !(this.alive || this.mayListenAgain) ||
-      epoch === undefined ||
-      implementation === undefined ||
-      pid === undefined
-    )
-      return undefined
-    return { ...this.#known, epoch, implementation, pid }
+    const { address, epoch, implementation, pid } = this.#known
+    const isKnown = this.alive || serverOf(address) !== undefined
+    if (!isKnown || epoch === undefined || implementation === undefined || pid === undefined) return undefined
+    const ended = !this.alive && !this.mayListenAgain
+    return { ...this.#known, epoch, implementation, pid, ...(ended && { ended }) }
   }
 
   /** Whether that is the same program. */
@@ -494,10 +495,8 @@ export class AttachedKernel implements NamedKernel {
       return `${message} ${next}`
     }
     if (this.#away !== null) return `Its link is being made again: ${sentence(this.#away)}`
-    const { announced, parent, role } = this.#known
-    const isLeft =
-      (this.isHelper || role === 'fork') && parent !== undefined && !this.#options.processLives(parent)
-    return isLeft ? `It was ${leftBy(announced ?? this.name, parent)}.` : null
+    const parent = this.#options.leftBy(this)
+    return parent === undefined ? null : `It was ${leftBy(this.#known.announced ?? this.name, parent)}.`
   }
 
   #who(): string {

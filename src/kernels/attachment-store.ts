@@ -24,6 +24,8 @@ const ATTACHMENT = z.object({
   role: z.enum(['main', 'serves', 'helper', 'fork']).optional(),
   works_for: z.array(z.string()).readonly().optional(),
   announced_at: z.string().optional(),
+  /** It has ended, and is only known. */
+  ended: z.literal(true).optional(),
   /** The errors that servers of a Lisp program catch are noted. */
   errors: z.boolean().optional(),
   /**

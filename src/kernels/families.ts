@@ -120,6 +120,7 @@ const RELOADED = /RUN_MAIN$|^BOTTLE_CHILD$/
 
 /** Whether a supervisor is known to start that child again when a file changes; most only keep workers alive. */
 export function reloads(supervisor: Program, child: Program): boolean {
+  if (child.reloaded === true) return true
   const [above, below] = [startedOf(supervisor.pid), startedOf(child.pid)]
   const has = above?.env() ?? {}
   const isNew = (name: string) => RELOADED.test(name) && has[name] === undefined

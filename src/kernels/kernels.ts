@@ -560,13 +560,13 @@ class OpenKernels {
     return this.#options.startsOf?.(root) ?? { attach: [], waiting: [], begins: true }
   }
 
-  /** The image that calls of the root begin by themselves, which may not have been begun yet. */
+  /** The image that calls of the root begin by themselves, where nothing waits to be joined; it may be yet to begin. */
   #ownDefault({ root: given }: Wanted): Found {
     const root = this.#rootOf(given)
     const known = this.#kernels.get(this.#defaults.get(root) ?? '')
-    const isPython = this.#started.otherIn(root) === undefined
     const { begins, waiting } = this.#startsOf(root)
-    if (isPython && known?.alive !== true && !begins) throw noPython(root, { waiting })
+    const isRefused = begins ? known === undefined && isFull(waiting) : known?.alive !== true
+    if (isRefused && this.#started.otherIn(root) === undefined) throw noPython(root, { waiting, begins })
     return known?.root === root ? { type: 'kernel', named: known } : { type: 'default' }
   }
 

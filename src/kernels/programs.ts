@@ -1,9 +1,9 @@
 import { basename } from 'node:path'
+import { nearest } from '../../tools/nearest.ts'
 import { SERVERS } from '../../wire/languages.ts'
 import { startedOf } from '../../wire/process-start.ts'
 import type { Program, Programs, SkippedFile } from '../../wire/programs.ts'
 import { isOfProject, nameFrom, realOf } from '../files/roots.ts'
-import { nearest } from '../text/nearest.ts'
 import { KernelError } from './kernel-error.ts'
 import { serverAddress } from './servers.ts'
 

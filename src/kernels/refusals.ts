@@ -1,11 +1,11 @@
 import { readdirSync } from 'node:fs'
 import { basename, join, relative, resolve } from 'node:path'
+import { nearest } from '../../tools/nearest.ts'
 import { WireError } from '../../wire/errors.ts'
 import { DEFAULT_LANGUAGE, LANGUAGES } from '../../wire/languages.ts'
 import { isStopped } from '../../wire/process-start.ts'
 import type { Program, ProgramEnd, SkippedFile } from '../../wire/programs.ts'
 import { isFile, isFolder } from '../files/roots.ts'
-import { nearest } from '../text/nearest.ts'
 import type { Attachment } from './attachment-store.ts'
 import { KernelError } from './kernel-error.ts'
 import {
@@ -292,23 +292,28 @@ const waitingText = (addresses: readonly string[]) =>
 const ACCEPT = 'A person accepts what the project joins: imago policy accept'
 
 /**
- * The project's file says that its calls begin none; `name`: the one that was meant, which a person has started before.
- * `waiting`: what would be joined, once a person accepts it.
+ * The project's file says that its calls begin none, or what they join; `name`: the one that was meant, which a person has
+ * started before. `waiting`: what would be joined, once a person accepts it.
  */
 export function noPython(
   root: string,
-  { name, waiting = [] }: { readonly name?: string; readonly waiting?: readonly string[] },
+  {
+    name,
+    waiting = [],
+    begins = false,
+  }: { readonly name?: string; readonly waiting?: readonly string[]; readonly begins?: boolean },
 ): KernelError {
   const [missing, again] =
     name === undefined
       ? [`Nothing lives in ${root}`, '']
       : [`${name} of ${root} has ended`, `imago restart ${name}, `]
+  const why = begins ? '' : ': its imago.toml says python = false'
+  const start = begins ? `; or starts a Python: imago start ${DEFAULT_LANGUAGE.name}` : ''
   return new KernelError('kernel_unavailable', {
-    message:
-      `${missing}, and no Python is begun there: its imago.toml says python = false. ${waitsText(waiting)}`.trimEnd(),
+    message: `${missing}, and no Python is begun there${why}. ${waitsText(waiting)}`.trimEnd(),
     next:
       waiting.length > 0
-        ? ACCEPT
+        ? `${ACCEPT}${start}`
         : `A person starts or attaches what is meant: ${again}imago start LANGUAGE, imago attach NAME`,
     details: { reason: 'no_python' },
   })

@@ -3,10 +3,10 @@ import { join, resolve } from 'node:path'
 import { parse, TomlError } from 'smol-toml'
 import { z } from 'zod'
 import { LEVELS, type Level } from '../../tools/contract.ts'
+import { nearest } from '../../tools/nearest.ts'
 import { readBounded } from '../../wire/bounded-file.ts'
 import { DECISIONS } from '../journal/entries.ts'
 import type { Registry } from '../registry/registry.ts'
-import { nearest } from '../text/nearest.ts'
 import { decide, EFFECTS, type Effect, isAboutFiles, nameMatches, type Rule, type Verdict } from './rules.ts'
 
 /** A policy is read before calls, so it must be short. */

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { CONTAINED, PROFILES, type Profile } from '../../tools/contract.ts'
 import { DefinitionError, type Tool } from '../../tools/define.ts'
+import { nearest } from '../../tools/nearest.ts'
 import { failed, type Outcome } from '../../tools/outcome.ts'
 import { isRecord } from '../../tools/record.ts'
-import { nearest } from '../text/nearest.ts'
 
 /** JSON Schema 2020-12 of one tool's arguments. */
 export type JsonSchema = Readonly<Record<string, unknown>>

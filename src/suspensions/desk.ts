@@ -1,7 +1,7 @@
+import { nearest } from '../../tools/nearest.ts'
 import type { Kernel, Looked, LookName, Looks, Theirs } from '../../wire/kernel.ts'
 import { KernelError } from '../kernels/kernel-error.ts'
 import { unknownKernel } from '../kernels/refusals.ts'
-import { nearest } from '../text/nearest.ts'
 import { LEASE_MS, type Lease, type Leases, type Life, PERSON_LEASE_MS } from './leases.ts'
 import { type CallerIdentity, personAt } from './owners.ts'
 import type { SuspendedRow } from './rows.ts'

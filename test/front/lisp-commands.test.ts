@@ -277,7 +277,15 @@ withRig(
     await rig.serve()
     const far = await rig.imago(['policy'])
     assert.match(far.stdout + far.stderr, 'attach 2, is no address of a server on this machine')
-    writeFileSync(file, `python = false\nattach = ["swank://${swank.port}"]\n`)
+    const names = `attach = ["swank://${swank.port}"]\n`
+    writeFileSync(file, names)
+    const other = await rig.imago(['eval', '1+1'])
+    assert.is(other.code, 1, other.stdout)
+    assert.match(
+      other.stderr,
+      /no Python is begun there\. [\s\S]*imago policy accept; or starts a Python: imago start python/,
+    )
+    writeFileSync(file, `python = false\n${names}`)
     const call = ['call', 'eval_expr', '{"expr": "(+ 40 2)"}']
     const early = await rig.imago(call)
     assert.is(early.code, 1)
@@ -305,6 +313,29 @@ withRig(
     )
     assert.is((await rig.imago(call)).code, 3)
     assert.match((await rig.imago(['kernels'])).stdout, 'No kernels.')
+  },
+)
+
+withRig(
+  'a Lisp that was attached by a key and has ended is named by the next daemon, and no Python answers',
+  async (rig, start) => {
+    keep(rig)
+    const [swank, key] = [await start(), join(rig.folder, 'key')]
+    writeFileSync(key, `${SECRET}\n`, { mode: 0o600 })
+    const attached = await rig.imago(['attach', `swank://${swank.port}`, '--key-file', key])
+    assert.is(attached.code, 0, attached.stderr)
+    assert.is(await evaluated(rig, '(+ 40 2)'), '42')
+    swank.kill()
+    await until(
+      async () => /^lisp +ended/m.test((await rig.imago(['kernels'])).stdout),
+      'the Lisp to be known to have ended',
+    )
+    for (const daemon of ['same', 'next', 'third']) {
+      const asked = await rig.imago(['eval', '1+1'])
+      assert.is(asked.code, 1, `${daemon}: ${asked.stdout}`)
+      assert.match(asked.stderr, `imago attach swank://127.0.0.1:${swank.port} --name lisp`)
+      assert.is((await rig.imago(['shutdown', '--force'])).code, 0)
+    }
   },
 )
 

@@ -167,9 +167,15 @@ test('uvicorn main:app: the module is looked at though the launcher has a functi
   assert.match((await asked('eval_expr', { expr: 'import main\nawait main.send(3)' })).text, "'sent 3'")
 })
 
-for (const [how, more] of [
-  ['once', ''],
-  ['with a reloader, whose child serves', ', reload=True'],
+const LOADS = 'load_file {"path":"main.py","names":["app"]} loads app.'
+
+for (const [how, more, loads] of [
+  ['once', '', `: ${LOADS}`],
+  [
+    'with a reloader, whose child serves',
+    ', reload=True',
+    ' until started again, which a reloader does by itself.',
+  ],
 ] as const)
   test(`a main.py that has uvicorn load it again (${how}) has its names told apart from those that serve`, async () => {
     write(
@@ -194,6 +200,23 @@ for (const [how, more] of [
     assert.not.match(serving, 'another one')
     assert.match((await asked('describe_symbol', { name: 'app' })).text, '`main.app` is another one')
     assert.not.match((await asked('inspect', { expr: 'uvicorn' })).text, 'another one')
+    const twice = 'one: `__main__` and `main` are one file, which is loaded twice'
+    const ran = (await asked('eval_expr', { expr: 'hits[0]' })).text
+    assert.match(ran, `note: \`main.hits\` is another ${twice}`)
+    const raised = (await asked('eval_expr', { expr: '(lambda: hits.add(1))()' })).text
+    assert.match(raised, /AttributeError[\s\S]*`main\.hits` is another one/)
+    for (const expr of ['1 + 1', 'uvicorn', '"".hits if 0 else 1', 'import main\nmain.hits'])
+      assert.not.match((await asked('eval_expr', { expr })).text, 'another one', expr)
+    const shell = await rig.imago(['eval', '[hits, app]'])
+    assert.match(shell.stderr, '`main.hits`, `main.app` are others: `__main__` and `main` are one file')
+    const supervisor = Number(
+      /project-(\d+) +starts the program/.exec((await asked('kernels')).text)?.[1] ?? 0,
+    )
+    // So that the notice comes before the reload.
+    if (supervisor !== 0) process.kill(supervisor, 'SIGSTOP')
+    const edited = await asked('edit_file', { path: 'main.py', old_str: 'b"served"', new_str: 'b"sold"' })
+    if (supervisor !== 0) process.kill(supervisor, 'SIGCONT')
+    assert.match(edited.text, `runs what it loaded before of main.py${loads}`)
   })
 
 test('of two gunicorn workers the one that was chosen is followed when it is recycled, and not to the other', async () => {

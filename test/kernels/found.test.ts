@@ -153,13 +153,16 @@ test('a helper is listed, named and asked with its group, and is never the progr
 test('a helper that has outlived its parent is asked by its name alone, and says whose it was', async () => {
   for (const pid of [501, 502]) listens({ pid, name: 'web-worker', parent: 500, role: 'helper' })
   await kernels.resolve(here({ name: 'web-worker-501' }))
+  // Its own parent lives, and was left over itself.
+  listens({ pid: 503, name: 'web-worker', parent: 502, role: 'helper' })
+  await kernels.resolve(here({ name: 'web-worker-503' }))
   programs.gone.add(500)
   listens({ pid: 600, parent: 3, role: 'main' })
   const found = await kernels.resolve(here())
   assert.equal([found.name, found.besides], ['web', undefined])
   assert.equal(kernels.membersOf('web', shop), ['web'])
   const said = new Map((await project()).map(({ name, message }) => [name, message]))
-  for (const name of ['web-worker', 'web-worker-502'])
+  for (const name of ['web-worker', 'web-worker-502', 'web-worker/2'])
     assert.is(said.get(name), 'It was left over by web (process 500), which has ended.')
   programs.end(600)
   programs.latest.die({ reason: 'exited', message: 'web has ended (process 600).' })

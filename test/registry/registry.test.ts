@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { openRegistry, type Problem, validate } from '../../src/registry/registry.ts'
-import { nearest } from '../../src/text/nearest.ts'
 import type { Profile } from '../../tools/contract.ts'
 import { DefinitionError, defineTool, type Tool } from '../../tools/define.ts'
 import { TOOLS } from '../../tools/index.ts'
+import { nearest } from '../../tools/nearest.ts'
 import { ok } from '../../tools/outcome.ts'
 import { assert, suite } from '../support/harness.ts'
 

@@ -187,6 +187,15 @@ test('a line that no whole word was copied of is the nearest, too', async () => 
   assert.equal(error.details.nearest, { differs: 'lines', line: 6, text: '    return subtotal * 2\n' })
 })
 
+test('a line that only begins as the one that was asked for is not taken for the nearest, and a long one can be', async () => {
+  const tail = ' + total'.repeat(12)
+  const shop = having(`returning\n${SHOP}subtotals = subtotal${tail}\n`)
+  const error = await refusalOf(editFile, edit(`subtotalz = subtotel${tail}`, 'x'), shop)
+  assert.is((error.details.nearest as { text: string }).text, `subtotals = subtotal${tail}\n`)
+  const short = await refusalOf(editFile, edit('returnings = nothing', 'x'), shop)
+  assert.is(short.details.nearest, null)
+})
+
 test('a long line is quoted where it differs', async () => {
   const long = (word: string) => `names = [${'"tea", '.repeat(500)}"${word}", ${'"pie", '.repeat(500)}]`
   const error = await refusalOf(editFile, edit(long('cake'), 'x'), having(`x\n${long('cocoa')}\n`))

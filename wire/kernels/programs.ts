@@ -279,6 +279,7 @@ const SHAPE = z.object({
   started: z.string().max(200),
   parent: z.int().nonnegative().optional(),
   role: z.enum(['main', 'serves', 'helper', 'fork']).optional(),
+  reloaded: z.boolean().optional(),
   works_for: z.array(z.string().max(200)).max(16).readonly().optional(),
   address: z.string().regex(/^(unix:\/.+|tcp:127\.0\.0\.1:\d{1,5})$/s),
   secret: z.string().min(32).max(1_024).nullish(),

@@ -1,8 +1,8 @@
 import { LEVELS } from '../../../tools/contract.ts'
+import { nearest } from '../../../tools/nearest.ts'
 import { TOOL_ERRORS } from '../../../tools/outcome.ts'
 import { EXIT, Failure } from '../../failure.ts'
 import { ALLOWED } from '../../journal/entries.ts'
-import { nearest } from '../../text/nearest.ts'
 import type { Options } from '../command.ts'
 import type { Filter } from './stories.ts'
 

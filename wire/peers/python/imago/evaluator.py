@@ -212,8 +212,9 @@ class Evaluator:
                 else:
                     evaluation.outcome = ended_with(self, evaluation, error, raised, elapsed)
                     module = _not_imported(error, evaluation.work, self.namespace)
-                    if module is not None and evaluation.outcome['type'] == 'raised':
-                        evaluation.outcome['next'] = _IMPORT % (module, module)
+                    mend = _other_copies(evaluation.work) if module is None else _IMPORT % (module, module)
+                    if mend is not None and evaluation.outcome['type'] == 'raised':
+                        evaluation.outcome['next'] = mend
             self.displays.take(evaluation, evaluation.outcome)
             return
         evaluation = latest(evaluation)
@@ -230,6 +231,10 @@ class Evaluator:
         outcome = {'type': 'done', 'values': shown, 'elapsed_ms': elapsed}
         if ran.loaded is not None:
             outcome['loaded'] = ran.loaded
+        told = _other_copies(evaluation.work)
+        if told is not None:
+            nowhere = dict.fromkeys(('file', 'line', 'column', 'source'))
+            outcome['diagnostics'] = [{**nowhere, 'severity': 'note', 'message': told}]
         evaluation.outcome = outcome
         self.displays.take(evaluation, outcome, ran.values)
 
@@ -326,6 +331,10 @@ class Evaluator:
 
 def _unwatched(_):
     """Where nobody has asked to be told."""
+
+
+def _other_copies(work):
+    return work.other_copies() if type(work) is Source else None
 
 
 _IMPORT = 'The module %s is loaded, and not imported here: code needs `import %s` first, inspect does not'

@@ -63,6 +63,14 @@ def parent():
     return _forked_from if _role == 'fork' else os.getppid()
 
 
+def is_reloaded():
+    """Whether the server that has started this process was told to start it again when a file changes."""
+    process = _process() if role() == 'serves' else None
+    given = (*getattr(process, '_args', ()), *getattr(process, '_kwargs', {}).values())
+    configured = [getattr(one, '__dict__', {}) for one in given]
+    return any(one.get(name) is True for one in configured for name in ('reload', 'use_reloader'))
+
+
 def become(role):
     """Says it where only the command line tells."""
     global _role

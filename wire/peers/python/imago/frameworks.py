@@ -1,18 +1,20 @@
 """Errors that libraries tell of in ways of their own, each joined when it is imported. PYTEST_DONT_REWRITE
 
-Django, Flask and Quart send a signal for a request that failed, and Celery for a task that is tried again; pytest has a
-hook for a test that failed; rich reads a traceback itself before it prints one; loguru and Twisted have logs of their
-own.
+Django, Flask and Quart send a signal for a request that failed, and Celery for a task that is tried again; Litestar looks
+up what answers for an error; pytest has a hook for a test that failed; rich reads a traceback itself before it prints one;
+loguru and Twisted have logs of their own.
 """
 
 import re
 import sys
+from functools import partial
 from types import GetSetDescriptorType
 
 from imago import native
 from imago.looking.fields import (
     ABSENT,
     class_lookup,
+    inherits,
     is_compiled,
     own_field,
     read_member,
@@ -131,6 +133,29 @@ async def _quart_failed(sender=None, exception=None, **_):
     _told(exception, 'request')
 
 
+def _litestar(module):
+    """It looks up what answers for each error of a request. What answers for its very class has expected it."""
+    find, kind = module.get('get_exception_handler'), module.get('ExceptionHandlerMiddleware')
+    if find is None or kind is None:
+        return None
+    answered, closed = (vars(sys.modules['litestar.exceptions'])[one] for one in ('HTTPException', 'WebSocketException'))
+
+    def failed(args, named):
+        error = given('exc', 1, args, named)
+        status = own_field(error, 'status_code') if inherits(error, answered) else None
+        if not inherits(error, closed) and (type(status) is not int or status >= 500):
+            _told(error, 'request')
+
+    def looked_up(args, named):
+        found, handlers = find(*args, **named), given('exception_handlers', 0, args, named)
+        general = (500, Exception) if type(handlers) is dict else ()
+        if found is None or any(found is handlers.get(one) for one in general):
+            failed(args, named)
+
+    left = [_hooked(module, 'get_exception_handler', looked_up), _hooked(kind, 'handle_websocket_exception', failed)]
+    return lambda: [leave() for leave in left if leave is not None]
+
+
 #: Where a request is found: in the dict ``scope`` of ASGI; in a dict of WSGI, which is passed under any name; in an object
 #: of Django, Tornado, aiohttp, Sanic and Scrapy; and for ``http.server`` in the handler itself.
 _WSGI = ('REQUEST_METHOD', 'PATH_INFO')
@@ -194,6 +219,8 @@ def _request_in(fields, method, path):
     if type(fields) is not dict or len(fields) > _MOST_FIELDS:
         return None
     method = stored(fields, method)
+    # A socket of ASGI has none.
+    method = stored(fields, 'type') if method is ABSENT else method
     return None if method is ABSENT else _request_words(method, stored(fields, path))
 
 
@@ -276,38 +303,16 @@ def pytest_exception_interact(node, call):
 
 
 def _rich(module):
-    kind = module.get('Traceback')
-    before = vars(kind).get('extract') if type(kind) is type else None
-    if type(before) is not classmethod:
-        return None
-
-    def extract(cls, *args, **named):
-        error = args[1] if len(args) > 1 else named.get('exc_value')
-        if issubclass(type(error), Exception):
+    def read(args, named):
+        error = given('exc_value', 2, args, named)
+        if inherits(error, Exception):
             _told(error, 'printed')
-        return before.__func__(cls, *args, **named)
 
-    kind.extract = made = classmethod(extract)
-
-    def leave():
-        if vars(kind).get('extract') is made:
-            kind.extract = before
-
-    return leave
+    return _hooked(module.get('Traceback', object), 'extract', read)
 
 
 def _loguru(module):
-    before = module.get('RecordException')
-    if type(before) is not type:
-        return None
-
-    def made(*args):
-        if len(args) > 1 and issubclass(type(args[1]), BaseException):
-            _told(args[1], 'logged')
-        return before(*args)
-
-    module['RecordException'] = made
-    return lambda: module.update(RecordException=before)
+    return _hooked(module, 'RecordException', lambda args, named: _told(given('value', 1, args, named), 'logged'))
 
 
 def _twisted(module):
@@ -319,9 +324,29 @@ def _twisted(module):
 
 
 def _twisted_logged(event):
-    error = own_field(stored(event, 'log_failure'), 'value')
-    if issubclass(type(error), BaseException):
-        _told(error, 'logged')
+    _told(own_field(stored(event, 'log_failure'), 'value'), 'logged')
+
+
+def _hooked(holder, name, tell):
+    """Has ``tell(args, named)`` called before what a module, or a class, has by that name; returns what takes it back."""
+    names, put = (holder, holder.__setitem__) if type(holder) is dict else (vars(holder), partial(setattr, holder))
+    before = names.get(name)
+    function = getattr(before, '__func__', before)
+
+    def hook(*args, **named):
+        tell(args, named)
+        return function(*args, **named)
+
+    if before is None:
+        return None
+    made = hook if function is before else type(before)(hook)
+    put(name, made)
+    return lambda: names.get(name) is made and put(name, before)
+
+
+def given(name, at, args, named):
+    """An argument that may be given by its place or its name."""
+    return args[at] if len(args) > at else named.get(name)
 
 
 def _told(error, kind, **more):
@@ -333,6 +358,8 @@ _JOIN = {
     'django.core.signals': _at_signals({'got_request_exception': _django_failed}, dispatch_uid='imago'),
     'flask.signals': _at_signals({'got_request_exception': _flask_failed}),
     'quart.signals': _at_signals({'got_request_exception': _quart_failed}),
+    'litestar.middleware._internal.exceptions.middleware': _litestar,
+    'litestar.middleware.exceptions.middleware': _litestar,
     'celery.signals': _at_signals(_CELERY, dispatch_uid='imago'),
     '_pytest.config': _pytest,
     'rich.traceback': _rich,

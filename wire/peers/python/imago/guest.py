@@ -182,6 +182,7 @@ def _facts(name, address, epoch):
         'started': started(os.getpid()),
         'parent': family.parent(),
         **({} if role is None else {'role': role}),
+        **({'reloaded': True} if family.is_reloaded() else {}),
         **({'works_for': _works_for()} if role == 'helper' else {}),
         'address': address,
         'epoch': epoch,

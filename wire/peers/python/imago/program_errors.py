@@ -19,6 +19,7 @@ from itertools import chain, islice
 from imago import exceptions, frameworks, native
 from imago.calls import CURRENT
 from imago.coroutines import running_loop
+from imago.frameworks import given
 from imago.history import rfc3339
 from imago.looking.fields import ABSENT, stored, type_facts
 from imago.looking.frames import entries_of, outwards, traceback_of, variables
@@ -448,12 +449,12 @@ class _Hooks:
             record = before(*args, **named)
             if not self._stands('record', make_record):
                 return record
-            exc_info = _given('exc_info', 6, args, named)
-            name = _given('name', 0, args, named)
+            exc_info = given('exc_info', 6, args, named)
+            name = given('name', 0, args, named)
             name = name if type(name) is str else None
             if type(exc_info) is tuple and len(exc_info) == 3:
-                message, line = _given('msg', 4, args, named), _given('lineno', 3, args, named)
-                said = _worded(message, _given('args', 5, args, named)) if type(message) is str else None
+                message, line = given('msg', 4, args, named), given('lineno', 3, args, named)
+                said = _worded(message, given('args', 5, args, named)) if type(message) is str else None
                 site = name, line if type(line) is int else None
                 more = {}
                 if name == 'asyncio':
@@ -499,11 +500,6 @@ def _printed_error(args, named):
     """What ``print_exception`` was given: the exception, or its class, itself and its traceback."""
     given = [*args[1:2], named.get('value'), *args[:1], named.get('exc')]
     return next((one for one in given if issubclass(type(one), BaseException)), None)
-
-
-def _given(name, at, args, named):
-    """An argument of whoever makes a record; somebody's own factory may be called with other ones."""
-    return args[at] if len(args) > at else named.get(name)
 
 
 def _worded(message, given):

@@ -6,8 +6,9 @@ import types
 
 from imago.compiling import awaits
 from imago.link import Fail
+from imago.looking.fields import ABSENT, stored
 from imago.looking.frames import has_own_names, variables
-from imago.looking.loaded import module_dict
+from imago.looking.loaded import module_dict, other_copies
 from imago.looking.source import inner_codes, instructions, names_in
 from imago.params import count, optional, text, texts
 
@@ -41,12 +42,13 @@ class Source:
     an expression.
     """
 
-    __slots__ = ('text', 'place', 'module')
+    __slots__ = ('text', 'place', 'module', '_ran')
 
     def __init__(self, source, place=(None, None), module=None):
         self.text = source
         self.place = place
         self.module = module
+        self._ran = None
 
     def begin(self, evaluator, evaluation):
         if self.module is None or module_dict(self.module) is not None:
@@ -57,7 +59,17 @@ class Source:
     def run(self, evaluator):
         codes = evaluator.compiler.compile(self.text, *self.place)
         names = evaluator.namespace if self.module is None else module_dict(self.module)
+        self._ran = names, codes
         return (yield from executed(evaluator, codes, lambda code: eval(code, names)))
+
+    def other_copies(self):
+        """That names which it has read or set are other ones in the module that serves; ``None`` where none is."""
+        names, whole = self._ran or ({}, ())
+        codes = [one for code in whole if code is not None for one in inner_codes(code)]
+        if all(stored(names, name) is ABSENT for code in codes for name in names_in(code)):
+            return None
+        used = (one for code in codes for one in instructions(code) if one.opname.endswith(('_NAME', '_GLOBAL')))
+        return other_copies(names, (one.argval for one in used))
 
 
 @types.coroutine

@@ -122,8 +122,63 @@ from litestar import Litestar, get
 async def order(item: str) -> int:
     return price(item)
 
-app = Litestar([order], debug=True)
+app = Litestar([order], debug=DEBUGGING)
 ''' + ASGI
+
+#: One application is made before Imago listens, and one after that. Both answer as before.
+LITESTAR_ANSWERS = COMMON.replace("listener = imago.listen('shop')\n", '') + '''
+from litestar import Litestar, Response, WebSocket, get, websocket
+from litestar.exceptions import HTTPException, NotFoundException, WebSocketException
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
+
+class Expected(Exception):
+    pass
+
+RAISED = {
+    'nothing': lambda: NotFoundException('no tart'),
+    'expected': Expected,
+    'full': lambda: HTTPException('no place', status_code=507),
+    'closed': lambda: WebSocketException(detail='enough', code=4404),
+    'disk': OSError,
+}
+
+@get('/plain/{what:str}', sync_to_thread=True)
+def plain(what: str) -> int:
+    raise RAISED[what]()
+
+@websocket('/socket/{what:str}')
+async def in_socket(socket: WebSocket, what: str) -> None:
+    await socket.accept()
+    raise RAISED[what]()
+
+def made(**options):
+    return Litestar([plain, in_socket], **options)
+
+async def app(scope, receive, send):
+    await serving(scope, receive, send)
+
+serving = made(exception_handlers={Expected: lambda request, error: Response('sorry', status_code=409)})
+''' + ASGI + '''
+def answers():
+    for path in ('/plain/nothing', '/plain/expected', '/plain/full', '/plain/disk', '/none'):
+        try:
+            urllib.request.urlopen('http://127.0.0.1:%d%s' % (port, path))
+        except urllib.error.HTTPError as error:
+            yield error.code, error.read()
+    for what in ('nothing', 'closed', 'disk'):
+        try:
+            with connect('ws://127.0.0.1:%d/socket/%s' % (port, what)) as socket:
+                socket.recv()
+        except ConnectionClosed as error:
+            yield error.rcvd.code, error.rcvd.reason
+
+first = list(answers())
+listener = imago.listen('shop')
+assert list(answers()) == first and [code for code, _ in first] == [404, 409, 507, 500, 404, 4500, 4404, 4500], first
+serving = made(exception_handlers={500: lambda request, error: Response('general', status_code=503)})
+assert [code for code, _ in answers()] == [404, 503, 507, 503, 404, 4500, 4404, 4500]
+'''
 
 BOTTLE = COMMON + '''
 import bottle
@@ -288,7 +343,8 @@ class TestRequests(unittest.TestCase):
             (FLASK.replace('DEBUGGING', 'True'), 'request'),
             (FLASK.replace('DEBUGGING', 'False'), 'request'),
             (QUART, 'request'),
-            (LITESTAR, 'logged'),
+            (LITESTAR.replace('DEBUGGING', 'True'), 'logged'),
+            (LITESTAR.replace('DEBUGGING', 'False'), 'request'),
             (BOTTLE, 'printed'),
             (TORNADO, 'logged'),
             (AIOHTTP, 'logged'),
@@ -298,6 +354,18 @@ class TestRequests(unittest.TestCase):
                 [one] = self.errors(framework + SERVED)
                 self.assertEqual((kind, 2), (one['kind'], one['times']))
                 self.assert_is_of_the_view(one, 'request GET /orders/pie')
+
+    def test_litestar_answers_as_without_us_and_its_errors_of_sockets_are_told_but_not_what_it_expects(self):
+        told = self.errors(LITESTAR_ANSWERS)
+        self.assertEqual(
+            [
+                ('request websocket /socket/disk', 'OSError', 2),
+                ('request GET /plain/disk', 'OSError', 2),
+                ('request GET /plain/full', 'HTTPException', 2),
+                ('request GET /plain/expected', 'Expected', 1),
+            ],
+            [(one['where'], one['error']['type']['name'], one['times']) for one in told],
+        )
 
     def test_an_application_of_wsgi_that_fails_is_told_with_each_request_under_any_name(self):
         cakes, tarts = self.errors(WSGI)

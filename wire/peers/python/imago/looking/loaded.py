@@ -68,13 +68,25 @@ def main_again(namespace):
     if plain(stored(namespace, "__name__")) not in ("__main__", "__mp_main__"):
         return None
     file = source_file(namespace, _FIRST_NAMES)
-    parts = [] if file is None else os.path.splitext(os.path.abspath(file))[0].split(os.sep)
-    for length in range(1, len(parts)):
-        name = ".".join(parts[-length:])
-        names = module_dict(name)
+    parts = [] if file is None else os.path.splitext(file)[0].split(os.sep)
+    tails = {".".join(parts[at:]) for at in range(len(parts))}
+    for name in list(dict.keys(sys.modules)):
+        names = module_dict(name) if type(name) is str and name in tails else None
         if names is not None and names is not namespace and _is_file(source_file(names), file):
             return name, names
     return None
+
+
+def other_copies(namespace, names):
+    """That these names have other values in the module of ``main_again``; None where none has, or there is no module."""
+    again = main_again(namespace)
+    if again is None:
+        return None
+    module, serving = again
+    both = [(name, stored(serving, name), stored(namespace, name)) for name in dict.fromkeys(names)]
+    others = [f"`{module}.{name}`" for name, there, here in both if there is not ABSENT and there is not here]
+    are = f"{', '.join(others[:NEAREST_MAX_NAMES])} {'are others' if others[1:] else 'is another one'}"
+    return f"{are}: `__main__` and `{module}` are one file, which is loaded twice" if others else None
 
 
 def _is_file(one, other):

@@ -8,7 +8,7 @@ from imago.looking.contents import length_of, range_parts
 from imago.looking.expression import parse
 from imago.looking.fields import ABSENT, class_label, exactly, instance_dict, steadily, stored
 from imago.looking.limits import KEY_SCAN_MAX_ENTRIES, NEAREST_MAX_NAMES, SLICE_MAX_ITEMS, TEXT_KEY_SCAN_MAX_ENTRIES
-from imago.looking.loaded import called_so, loaded_module, main_again
+from imago.looking.loaded import called_so, loaded_module, other_copies
 from imago.looking.outcomes import NeedsEvaluation, NotFound, StaleHandle, Unresolved, nearest, stale_handle
 from imago.looking.rendering import static_text
 
@@ -76,7 +76,7 @@ def rooted(namespace, path, handles):
     """`(Attribute, text)` of the root of a path. Raises `Unresolved`."""
     kind, root = path.root
     if kind == "name":
-        return Attribute(_global(namespace, root), None, _other_copy(namespace, root)), root
+        return Attribute(_global(namespace, root), None, other_copies(namespace, [root])), root
     if kind == "handle":
         return Attribute(kept(handles, root).value), root
     return Attribute(root), static_text(root, _TEXT)
@@ -109,15 +109,6 @@ def _global(namespace, name):
         names = list(dict.keys(namespace)) + list(builtins.__dict__)
         raise NotFound(f"`{name}`", nearest(name, names))
     return value
-
-
-def _other_copy(namespace, name):
-    """That `name` is something else in the module that has the file of `__main__` too; None where it is not."""
-    again = main_again(namespace)
-    value = ABSENT if again is None else stored(again[1], name)
-    if value is ABSENT or value is stored(namespace, name):
-        return None
-    return f"`{again[0]}.{name}` is another one: `__main__` and `{again[0]}` are one file, which is loaded twice"
 
 
 def kept(handles, handle):

@@ -1,4 +1,4 @@
-/** At most this many characters of a wanted name are compared, so that the cost of a miss is bounded. */
+/** At most this many characters of two names are compared, so that the cost of a miss is bounded. */
 const COMPARED = 64
 
 const SHOWN = 3
@@ -13,7 +13,7 @@ export function nearest(wanted: string, names: Iterable<string>): string[] {
   const most = Math.max(2, Math.floor(text.length / 3))
   const found: { name: string; distance: number }[] = []
   for (const name of names) {
-    const distance = likeness(text, name.toLowerCase(), most)
+    const distance = likeness(text, name.slice(0, COMPARED).toLowerCase(), most)
     if (distance <= most) found.push({ name, distance })
   }
   return found
@@ -37,30 +37,28 @@ function likeness(one: string, other: string, most: number): number {
 function edits({ one, other, most }: { one: string; other: string; most: number }): number {
   if (Math.abs(one.length - other.length) > most) return most + 1
   const far = most + 1
-  let before: number[] = []
-  let last = Array.from({ length: other.length + 1 }, (_, index) => index)
+  let before = new Uint8Array(other.length + 1)
+  let last = Uint8Array.from(before, (_, index) => index)
+  let here = new Uint8Array(other.length + 1)
   for (let row = 1; row <= one.length; row++) {
-    const here: number[] = new Array<number>(other.length + 1).fill(far)
+    here.fill(far)
     here[0] = row
     const to = Math.min(other.length, row + most)
+    const [letter, earlier] = [one.charCodeAt(row - 1), one.charCodeAt(row - 2)]
     let least = far
     for (let column = Math.max(1, row - most); column <= to; column++) {
-      const same = one[row - 1] === other[column - 1]
-      const swapped = one[row - 1] === other[column - 2] && one[row - 2] === other[column - 1]
-      const cell = Math.min(
-        at(last, column) + 1,
-        at(here, column - 1) + 1,
-        at(last, column - 1) + (same ? 0 : 1),
-        swapped ? at(before, column - 2) + 1 : far,
-      )
+      const there = other.charCodeAt(column - 1)
+      let cell = Math.min(at(last, column), at(here, column - 1)) + 1
+      cell = Math.min(cell, at(last, column - 1) + (letter === there ? 0 : 1))
+      if (row > 1 && column > 1 && letter === other.charCodeAt(column - 2) && earlier === there)
+        cell = Math.min(cell, at(before, column - 2) + 1)
       here[column] = cell
       least = Math.min(least, cell)
     }
     if (least > most && row > most) return far
-    before = last
-    last = here
+    ;[before, last, here] = [last, here, before]
   }
   return at(last, other.length)
 }
 
-const at = (cells: readonly number[], index: number): number => cells[index] ?? Number.POSITIVE_INFINITY
+const at = (cells: Uint8Array, index: number): number => cells[index] ?? 0
