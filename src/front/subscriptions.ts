@@ -47,6 +47,8 @@ interface SubscriptionsOptions {
   readonly sources: Readonly<Partial<Record<Topic, () => readonly TopicRow[]>>>
   /** Somebody begins to follow that topic, whose rows may have to be asked for elsewhere. */
   followed?(topic: Topic): void
+  /** Nobody follows that topic any more. */
+  left?(topic: Topic): void
 }
 
 interface Kept {
@@ -108,7 +110,10 @@ export class Subscriptions {
     const from = this.#numberOf(subscriber.since)
     if (from === undefined) this.#tellAll(follower)
     else this.#tell(follower, this.#since(follower, from))
-    return () => void this.#followers.delete(follower)
+    return () => {
+      this.#followers.delete(follower)
+      for (const topic of subscriber.topics) if (!this.isFollowed(topic)) this.#options.left?.(topic)
+    }
   }
 
   /** The number of a revision from which on nothing is missing here. */

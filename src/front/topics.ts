@@ -154,13 +154,20 @@ export class NotedErrors {
     for (const kernel of this.#lives.keys()) void this.#ask(kernel)
   }
 
+  /** Nobody follows any more. */
+  left(): void {
+    for (const kernel of this.#lives.keys())
+      if (kernel.identity.abilities.has('errors'))
+        void kernel.look('errors', { count: 1, watch: 'off' }, { deadlineMs: LOOK_MS }).catch(() => {})
+  }
+
   async #ask(kernel: Kernel): Promise<void> {
     const known = this.#lives.get(kernel)
     if (known === undefined || !this.#isFollowed() || !kernel.identity.abilities.has('errors')) return
     // However often it is asked meanwhile, another look comes after this one.
     if (++known.asks > 1) return
     const looked = await kernel
-      .look('errors', { count: MOST }, { deadlineMs: LOOK_MS })
+      .look('errors', { count: MOST, watch: 'on' }, { deadlineMs: LOOK_MS })
       .catch(() => undefined)
     const isBehind = known.asks > 1
     known.asks = 0

@@ -148,8 +148,14 @@ test('an error is a row for a follower by a note of the image, and no look is as
     const [notes, looks] = (await value('(list *notes* *looks*)')).match(/\d+/g)?.map(Number) ?? []
     assert.ok(notes && looks && notes > 0 && looks <= 1 + 2 * notes, `${looks} looks, ${notes} notes`)
   }
+  const tellers = () =>
+    value(
+      '(count "imago: errors" (sb-thread:list-all-threads) :key (function sb-thread:thread-name) :test (function equal))',
+    )
+  assert.is(await tellers(), '1')
   ended.abort()
   await follows
+  await until(async () => (await tellers()) === '0', 'an image that tells nobody of errors')
 })
 
 test('the next daemon goes on noting them, and a server that raises while it reports is none the worse', async () => {

@@ -91,9 +91,15 @@ const notesOf = (client: Lisp) =>
   client.messages.filter(message => /"news":"errors"/.test(JSON.stringify(message).replaceAll('\\', '')))
     .length
 
-test('who has looked once is told by a note that an error waits, and that it has been left', async () => {
+const tellers = async () => (await lisp.ask(THREADS)).split('imago: errors').length - 1
+
+test('who watches errors is told by a note that one waits, and that it has been left, and costs nothing once he ends that', async () => {
+  const before = await tellers()
   const follower = await lisp.join()
-  assert.equal((await follower.found('errors', { count: 20 })).errors, [])
+  await follower.found('errors', { count: 20 })
+  assert.is(await tellers(), before)
+  assert.equal((await follower.found('errors', { count: 20, watch: 'on' })).errors, [])
+  assert.is(await tellers(), before + 1)
   await owner.err('(serve 8)')
   await until(async () => notesOf(follower) > 0)
   const [error] = (await follower.found('errors', { count: 20 })).errors
@@ -101,10 +107,12 @@ test('who has looked once is told by a note that an error waits, and that it has
   await abort()
   await until(async () => (await follower.found('errors', { count: 20 })).errors.length === 0)
   await until(async () => notesOf(follower) > 1)
-  const tellers = async () => (await lisp.ask(THREADS)).split('imago: errors').length - 1
-  const before = await tellers()
+  await follower.found('errors', { count: 1, watch: 'off' })
+  await until(async () => (await tellers()) === before)
+  await follower.found('errors', { count: 1, watch: 'on' })
+  assert.is(await tellers(), before + 1)
   await follower.peer.leave()
-  await until(async () => (await tellers()) === before - 1)
+  await until(async () => (await tellers()) === before)
 })
 
 test('a thousand errors that a server catches are told in few notes, and after the last of these there are all', async () => {
@@ -114,7 +122,7 @@ test('a thousand errors that a server catches are told in few notes, and after t
       (handler-case (error "Order ~D." n) (error (it) (lack.middleware.backtrace::print-error it nil)))))`)
   const follower = await lisp.join()
   await follower.peer.call('identity', { errors: true })
-  await follower.found('errors', { count: 20 })
+  await follower.found('errors', { count: 20, watch: 'on' })
   await lisp.ask('(sb-thread:join-thread (sb-thread:make-thread (lambda () (flood))))')
   const seen = async () => (await follower.found('errors', { count: 20 })).errors.map(({ times }) => times)
   let told = 0

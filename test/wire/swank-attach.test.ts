@@ -204,7 +204,8 @@ test('news of errors are heard over the link that is made again, which begins wi
   await evaluate(kernel, CUT).result.catch(() => {})
   await until(() => news > 0 && told.away.includes(null))
   assert.is(news, 1)
-  const look = async () => JSON.stringify(await kernel.look('errors', { count: 20 }, { deadlineMs: 5_000 }))
+  const look = async () =>
+    JSON.stringify(await kernel.look('errors', { count: 20, watch: 'on' }, { deadlineMs: 5_000 }))
   assert.not.match(await look(), 'No tea')
   await said(kernel, "(sb-thread:join-thread (sb-thread:make-thread #'fail))")
   await until(() => news > 1)

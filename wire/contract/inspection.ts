@@ -271,6 +271,8 @@ export const programErrorsQuery = z.object({
   count,
   /** Also exceptions in finished futures and tasks, for which all objects are gone over. */
   unread: bool.exactOptional(),
+  /** Somebody begins or ends to follow them. An image for which notes of news are work tells them only in between. */
+  watch: z.enum(['on', 'off']).exactOptional(),
 })
 
 /** An error that the program had by itself, as it was when it last came. */

@@ -10,7 +10,7 @@
 (defun swank-value-in (name thread)
   "What Swank's variable of that NAME is bound to in THREAD, or NIL."
   (let ((symbol (find-symbol name "SWANK")))
-    (and symbol (ignore-errors (sb-thread:symbol-value-in-thread symbol thread)))))
+    (and symbol (ignore-errors (sb-thread:symbol-value-in-thread symbol thread nil)))))
 
 (defun in-slime-p (thread)
   "Whether THREAD waits in Swank's debugger."
@@ -72,7 +72,7 @@ told its owner of it, if a look has met that before Swank forgot it.")
 (defun waiting-condition (thread)
   "The condition for which THREAD waits in a debugger that is not ours, or NIL; and which that is."
   (let ((condition (ignore-errors
-                    (sb-thread:symbol-value-in-thread 'sb-debug:*debug-condition* thread))))
+                    (sb-thread:symbol-value-in-thread 'sb-debug:*debug-condition* thread nil))))
     (cond ((and (suspended-thread-p thread) (not (handed-over-of thread))) nil)
           ((in-slime-p thread)
            (values (swank-value-in "*SWANK-DEBUGGER-CONDITION*" thread)

@@ -26,8 +26,8 @@ wire/contract/inspection.ts for all of these; the newest first. Set with `*waiti
 
 (define-session-variable *errors-bell* (make-bell))
 
-(define-session-variable *errors-told* nil
-  "Whether a thread tells the client of errors: from its first look at them until it leaves.")
+(define-session-variable *errors-watch* nil
+  "What the thread that tells the client of errors was begun with, while the client follows them.")
 
 (define-implementation watched-servers (&optional change)
   (loop with session = *session*
@@ -96,11 +96,11 @@ that happens here stops the server. Where the connection has broken off, the hoo
         when (first waiting)
           collect waiting))
 
-(defun tell-errors (stream seen)
-  "Tells the client that its look at errors has news, at most five times a second, until STREAM,
-that of the connection, is closed or the client leaves. SEEN is what `waiting-now' gave before its
+(defun tell-errors (watch stream seen)
+  "Tells the client that its look at errors has news, at most five times a second, until that WATCH
+is over or STREAM, that of the connection, is closed. SEEN is what `waiting-now' gave before its
 look: of a thread that begins to wait in a debugger, or ends that, nothing else tells."
-  (loop while (and *errors-told* (open-stream-p stream))
+  (loop while (and (eq *errors-watch* watch) (open-stream-p stream))
         do (let ((waiting (waiting-now)))
              (when (or (shiftf *errors-untold* nil) (not (equal waiting seen)))
                (setf seen waiting)
@@ -108,19 +108,25 @@ look: of a thread that begins to wait in a debugger, or ends that, nothing else 
                (sleep 1/5)))
            (wait-for-bell *errors-bell* 1/4)))
 
-(defun ensure-errors-told ()
+(defun watch-errors ()
   "Has a thread tell of errors from now on."
-  (let ((stream (swank::connection.socket-io *connection*)) (seen (waiting-now)))
+  (let ((watch (list "errors"))
+        (stream (swank::connection.socket-io *connection*))
+        (seen (waiting-now)))
     (with-lock-uninterrupted (*waiting-lock*)
-      (unless (shiftf *errors-told* t)
-        (begin-thread "imago: errors" (lambda () (tell-errors stream seen)))))))
+      (unless *errors-watch*
+        (setf *errors-watch* watch)
+        (begin-thread "imago: errors" (lambda () (tell-errors watch stream seen)))))))
 
-(before-leaving (lambda ()
-                  (setf *errors-told* nil)
-                  (ring *errors-bell*)))
+(defun unwatch-errors ()
+  (setf *errors-watch* nil)
+  (ring *errors-bell*))
 
-(define-call "errors" (count)
-  (ensure-errors-told)
+(before-leaving #'unwatch-errors)
+
+(define-call "errors" (count watch)
+  (cond ((equal watch "on") (watch-errors))
+        (watch (unwatch-errors)))
   (let ((trees (stable-sort (append (mapcar #'third *handled-errors*) (waiting-error-trees))
                             #'string> :key (lambda (tree) (part tree "last")))))
     (found (object "errors" (array-of (subseq trees 0 (min (length trees) (or count 20))))
