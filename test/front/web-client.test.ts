@@ -14,7 +14,7 @@ import { hello, type RawClient } from '../support/raw-client.ts'
 import { openRig, type Rig, until } from '../support/rig.ts'
 import { venvPython } from '../support/runtimes.ts'
 import { openScreen } from '../support/screen.ts'
-import { APPROVE, codeOf, noSeat, openSeatTerminal, openWatch } from '../support/watching.ts'
+import { APPROVE, codeOf, noSeat, openSeatTerminal, openWatch, seatLines } from '../support/watching.ts'
 import { dialWeb, rawOverWeb, webOf } from '../support/web-socket.ts'
 
 /** The client protocol over a WebSocket is that of the Unix socket, for one who is a caller and no person. */
@@ -80,6 +80,7 @@ for (const encoding of ['json', 'msgpack'] as const)
 for (const options of [{}, { terminal: true }, { terminal: true, session: '1', role: 'seat' }])
   test(`no seat is had over a WebSocket, and nothing that needs one is done, with ${JSON.stringify(options)} (threat 4) (threat 5)`, async () => {
     const { link } = await linked('json', { options })
+    const before = seatLines(rig).length
     const failing = async (method: string, params: unknown) =>
       link.call(method, params).then(
         () => ({ code: 'none', message: '' }),
@@ -99,6 +100,13 @@ for (const options of [{}, { terminal: true }, { terminal: true, session: '1', r
       ['take', { kernel: 'project', suspension: 's1' }],
     ] as const)
       assert.is((await failing(method, params)).code, 'no_seat', method)
+    const noted = () =>
+      seatLines(rig)
+        .slice(before)
+        .map(line => JSON.parse(line))
+    await until(() => noted().length === 7, 'each of them in the journal')
+    for (const { what, who } of noted())
+      assert.match(`${what} ${who}`, /^refused (?:a client|imago test \(client-\d+\))$/)
     await link.close()
   })
 

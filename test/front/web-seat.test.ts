@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { PACKAGE_ROOT } from '../../src/paths.ts'
 import type { Envelope } from '../../tools/outcome.ts'
 import { openClient } from '../../wire/link/handshake.ts'
 import { assert, suite } from '../support/harness.ts'
@@ -114,4 +115,21 @@ test('a plan of 10,000 lines comes whole over a WebSocket, and what was read is 
   assert.is(codeOf(await answer), 'ok')
   assert.is(readFileSync(at('long'), 'utf8'), content)
   await one.leaves()
+})
+
+test('code in a kernel that opens a page, and says its code at a terminal of its own, gets no seat over a WebSocket (threat 5)', async () => {
+  const { env, project } = rig
+  const script = join(PACKAGE_ROOT, 'test/support/page-intruder.ts')
+  const words = [process.execPath, ...process.execArgv, script, JSON.stringify({ env, project })]
+  const expr = [
+    'import json, subprocess',
+    `given = json.loads(${JSON.stringify(JSON.stringify({ args: words, env, cwd: PACKAGE_ROOT }))})`,
+    'ran = subprocess.run(**given, capture_output=True, text=True)',
+    'print(ran.stdout + ran.stderr)',
+  ].join('\n')
+  await using client = await rig.connect()
+  const said = JSON.stringify(await client.call({ tool: 'eval_expr', args: { expr, patience: 100 } }))
+  assert.match(said, /inside a kernel/)
+  assert.not.match(said, 'It has a seat')
+  assert.is((await client.request('approvals', {})).seats.length, 1)
 })

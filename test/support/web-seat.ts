@@ -22,8 +22,10 @@ export interface WebSeat {
   close(): Promise<void>
 }
 
+type Sitting = Pick<Rig, 'connect' | 'env' | 'paths' | 'project'>
+
 /** Shows the token of a page, says its code at a terminal, and follows the plans that wait. */
-export async function sitOverWeb(rig: Rig): Promise<WebSeat> {
+export async function sitOverWeb(rig: Sitting): Promise<WebSeat> {
   await using client = await rig.connect()
   const { address } = await client.request('open_page', {})
   const token = new URLSearchParams(new URL(address).hash.slice(1)).get('token') ?? ''
@@ -45,12 +47,12 @@ export async function sitOverWeb(rig: Rig): Promise<WebSeat> {
       (await link.call('answer', { plan: id, hash, decision })) as unknown,
     async close() {
       await link.close()
-      await noSeat(rig)
+      await noSeat(rig as Rig)
     },
   }
 }
 
-function seated(rig: Rig, link: Link): Promise<void> {
+function seated(rig: Sitting, link: Link): Promise<void> {
   return new Promise((resolve, reject) => {
     const on = (told: unknown) => {
       const event = told as { readonly type: string; readonly code?: string }
@@ -62,9 +64,11 @@ function seated(rig: Rig, link: Link): Promise<void> {
 }
 
 /** A person lets it sit, at a terminal. */
-async function says(rig: Rig, code: string): Promise<void> {
-  const screen = openScreen(rig, { args: ['seat', code], columns: 160, rows: 40 })
-  await screen.shows('Let it have a seat? [y]es [n]o')
+async function says(rig: Sitting, code: string): Promise<void> {
+  const screen = openScreen(rig as Rig, { args: ['seat', code], columns: 160, rows: 40 })
+  const refused = screen.ended.then(() => Promise.reject(new Error(screen.text())))
+  await Promise.race([refused, screen.shows('Let it have a seat? [y]es [n]o')])
+  refused.catch(() => {})
   screen.type('y\n')
   await screen.shows('It has a seat')
   screen.close()
