@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { PROFILES } from '../../tools/contract.ts'
 import { progress } from '../../tools/job.ts'
 import { nearest } from '../../tools/nearest.ts'
 import { besides, toolErrorShape } from '../../tools/shapes.ts'
@@ -11,18 +12,21 @@ import type { Methods } from './protocol.ts'
 
 type Described = Methods['describe']['result']['operations'][number]
 
-/** All operations, then all tools, or those of that name. Throws the `Refusal` `invalid_params` for a name of none. */
+/**
+ * All operations, then all tools, or those of that name, which may be an old one of a tool. Throws the `Refusal`
+ * `invalid_params` for a name of none.
+ */
 export function describeOperations(registry: Registry, name?: string): Methods['describe']['result'] {
   const operations = [...describedOperations(), ...describedTools(registry)]
   if (name === undefined) return { operations }
-  const found = operations.filter(one => one.name === name)
+  const found = operations.filter(one => one.name === name || one.name === registry.find(name)?.name)
   if (found.length > 0) return { operations: found }
   const near = nearest(
     name,
     operations.map(one => one.name),
   )
-  const meant = near.length === 0 ? '' : ` Did you mean ${near.join(' or ')}?`
-  throw new Refusal('invalid_params', `There is no operation ${JSON.stringify(name)}.${meant}`)
+  const next = near.length === 0 ? 'Without a name, all are described.' : `Did you mean ${near.join(' or ')}?`
+  throw new Refusal('invalid_params', `There is no operation or tool ${JSON.stringify(name)}. ${next}`)
 }
 
 /** The rows of the table, as data. */
@@ -64,7 +68,7 @@ const AS_TEXT = z.object({ truncated: z.literal(true), text: z.string() })
 
 /** A tool is asked for by `call`, whose answer is an envelope. */
 const describedTools = (registry: Registry): readonly Described[] =>
-  registry.list('full').map(tool => {
+  PROFILES.flatMap(profile => registry.list(profile).filter(tool => tool.profile === profile)).map(tool => {
     const { description, schema } = describeTool({ registry, tool })
     return {
       name: tool.name,

@@ -58,6 +58,12 @@ interface Kept {
   readonly gone: boolean
 }
 
+/**
+ * An event has so many rows at most, of which a message can carry many; more of them are several events. What waits for a
+ * subscriber that does not read is bounded by its bytes and by the number of its events, and so by its rows.
+ */
+const MOST_ROWS = 1_000
+
 /** Rows that have gone are remembered for those who come back: so many of each topic. */
 const MOST_GONE = 512
 
@@ -175,8 +181,8 @@ export class Subscriptions {
   }
 
   /** What a follower may know of the changes after that revision, oldest first. */
-  #since(follower: Follower, after: number): readonly TopicChange[] {
-    const found: (TopicChange & { rev: number })[] = []
+  #since(follower: Follower, after: number): readonly Found[] {
+    const found: Found[] = []
     for (const topic of follower.topics)
       for (const { row, rev, gone } of this.#kept.get(topic)?.values() ?? []) {
         if (rev <= after) continue
@@ -193,33 +199,47 @@ export class Subscriptions {
         } else if (follower.told.delete(name) || (gone && follower.mayBeTold(row)))
           found.push({ topic, key, value: null, rev })
       }
-    return found.sort((one, other) => one.rev - other.rev).map(({ rev: _, ...change }) => change)
+    return found.sort((one, other) => one.rev - other.rev)
   }
 
-  #tell(follower: Follower, changes: readonly TopicChange[]): void {
-    if (follower.tell({ rev: this.#revision, changes }) === 'dropped') this.#lose(follower)
+  /** In as many events as it takes, each with the revision that it comes to. */
+  #tell(follower: Follower, found: readonly Found[], first: 'snapshot' | 'changes' = 'changes'): void {
+    let told: number | undefined
+    for (let at = 0; at === 0 || at < found.length; at += MOST_ROWS) {
+      const some = found.slice(at, at + MOST_ROWS)
+      const to = found.length > at + MOST_ROWS ? some.at(-1)?.rev : this.#rev
+      const rev = `${this.#options.instance}:${to}`
+      const rows = some.map(({ rev: _, ...change }) => change)
+      const event = at === 0 && first === 'snapshot' ? { rev, snapshot: rows } : { rev, changes: rows }
+      if (follower.tell(event) === 'dropped') {
+        this.#lose(follower, told)
+        break
+      }
+      told = to
+    }
   }
 
   #tellAll(follower: Follower): void {
     follower.told.clear()
-    const snapshot = this.#since(follower, 0).filter(({ value }) => value !== null)
     follower.isLost = false
-    if (follower.tell({ rev: this.#revision, snapshot }) === 'dropped') this.#lose(follower)
+    const there = this.#since(follower, 0).filter(({ value }) => value !== null)
+    this.#tell(follower, there, 'snapshot')
   }
 
-  #lose(follower: Follower): void {
+  /** Once it reads again it is told all, or what is missing after the revision that it was told up to. */
+  #lose(follower: Follower, told?: number): void {
     follower.isLost = true
     follower.whenRead?.(() => {
       if (!this.#followers.has(follower)) return
       for (const topic of follower.topics) this.#refresh(topic)
-      this.#tellAll(follower)
+      if (told === undefined || told < this.#floor) return this.#tellAll(follower)
+      follower.isLost = false
+      this.#tell(follower, this.#since(follower, told))
     })
   }
-
-  get #revision(): string {
-    return `${this.#options.instance}:${this.#rev}`
-  }
 }
+
+type Found = TopicChange & { readonly rev: number }
 
 interface Follower extends Subscriber {
   /** Keys of rows that it was told, so that it hears when one is none of its any more. */

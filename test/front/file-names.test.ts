@@ -14,10 +14,12 @@ const rig = openRig({ config: `[kernels]\nwolfram = ${JSON.stringify(mathicsPyth
 let web: Program
 
 test.before(async () => {
-  for (const folder of ['shop', 'other/shop']) mkdirSync(join(rig.project, folder), { recursive: true })
+  for (const folder of ['shop', 'other/shop', 'twin/shop'])
+    mkdirSync(join(rig.project, folder), { recursive: true })
   const orders = 'DISCOUNTS = {"early": 10}\ndef total(n):\n    return n * 2\n'
   writeFileSync(join(rig.project, 'shop/orders.py'), orders)
   writeFileSync(join(rig.project, 'other/shop/orders.py'), orders)
+  writeFileSync(join(rig.project, 'twin/shop/orders.py'), 'DISCOUNTS = {"late": 20}\n')
   writeFileSync(join(rig.project, 'shop/late.py'), 'ran = print("it ran")\n')
   symlinkSync('shop/orders.py', join(rig.project, 'link.py'))
   writeFileSync(join(rig.project, 'shop/plain.py'), 'linked = 12\n')
@@ -31,7 +33,12 @@ test.before(async () => {
     folder: rig.project,
     runtimeDir,
     name: 'web',
-    source: 'import shop.orders, loud, other_name\ntotal = "of the top level"',
+    source: `import shop.orders, loud, other_name
+import importlib.util, sys
+total = "of the top level"
+spec = importlib.util.spec_from_file_location('shop.orders', 'twin/shop/orders.py')
+sys.modules['twin'] = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(sys.modules['twin'])`,
   })
 })
 
@@ -66,6 +73,11 @@ test('the real path counts: a link is the file that it leads to, and a module of
   assert.match(await called('inspect', { expr: 'DISCOUNTS', file: 'link.py' }), 'early')
   const other = await called('inspect', { expr: 'DISCOUNTS', file: 'other/shop/orders.py' })
   assert.match(other, 'other/shop/orders.py is not loaded in web: none of its names are there.')
+  // Its module calls itself shop.orders, too.
+  assert.match(await called('inspect', { expr: 'DISCOUNTS', file: 'twin/shop/orders.py' }), /late.*20/)
+  assert.match(await called('eval_expr', { expr: 'DISCOUNTS["late"]', file: 'twin/shop/orders.py' }), /^20$/m)
+  assert.match(await called('complete', { text: 'tot', file: 'twin/shop/orders.py' }), /^(?!total)/)
+  assert.match(await called('eval_expr', { expr: 'DISCOUNTS["early"]', file: 'shop/orders.py' }), /^10$/m)
 })
 
 test('a module that was imported through a link of another name is that of the file that the link leads to', async () => {

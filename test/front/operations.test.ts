@@ -64,7 +64,26 @@ test('imago describe stop prints who may, the level, and both schemas', async ()
 test('an operation that there is not is refused with the nearest', async () => {
   const { code, stderr } = await rig.imago(['describe', 'restrat'])
   assert.is(code, 2)
-  assert.match(stderr, 'There is no operation "restrat". Did you mean restart')
+  assert.match(stderr, 'There is no operation or tool "restrat". Did you mean restart')
+  const far = await rig.imago(['describe', 'zzzzzzzz'])
+  assert.match(far.stderr, 'There is no operation or tool "zzzzzzzz". Without a name, all are described.')
+})
+
+test('each tool that can be called is described by each of its names, also one for the host of a model', async () => {
+  for (const { name, aliases } of TOOLS)
+    for (const called of [name, ...aliases]) {
+      const { operations } = await client.request('describe', { name: called })
+      assert.ok(
+        operations.some(one => one.name === name),
+        called,
+      )
+    }
+  const { code, stdout } = await rig.imago(['describe', 'permission_prompt'])
+  assert.is(code, 0)
+  assert.match(
+    JSON.parse(stdout).does,
+    'started with --permission-prompt-tool mcp__imago__permission_prompt.',
+  )
 })
 
 test('what the daemon answers is what the table says', async () => {
@@ -103,10 +122,8 @@ const shapesIn = (shape: unknown): readonly unknown[] =>
 
 test('describe has the shape of what each tool answers, and none of them may be anything', async () => {
   const described = await answersDescribed()
-  // A tool that the host of a model calls is not listed.
-  const listed = TOOLS.filter(({ forHost }) => forHost === undefined)
-  assert.equal([...described.keys()].sort(), listed.map(({ name }) => name).sort())
-  for (const { name, result } of listed) {
+  assert.equal([...described.keys()].sort(), TOOLS.map(({ name }) => name).sort())
+  for (const { name, result } of TOOLS) {
     for (const shape of shapesIn(result)) assert.ok(shape instanceof z.ZodObject, name)
     const isSo = new Ajv2020({ strict: false }).compile(described.get(name) ?? true)
     for (const other of [null, {}, 'done', [], { done: true }])

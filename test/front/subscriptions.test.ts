@@ -1,5 +1,7 @@
 import { type SubscriptionEvent, Subscriptions, type TopicRow } from '../../src/front/subscriptions.ts'
 import { NotedErrors, notedTraces } from '../../src/front/topics.ts'
+import { codecOf } from '../../wire/codec/codec.ts'
+import { HEADER_BYTES, LIMITS } from '../../wire/codec/messages.ts'
 import type { Kernel, NewsOf } from '../../wire/kernel.ts'
 import { assert, suite } from '../support/harness.ts'
 
@@ -82,6 +84,56 @@ test('a follower gets the rows as they are, and each change once in a turn of th
   store.touch('kernels')
   await turn()
   assert.equal(heard.at(-1), { rev: 'one:4', changes: [{ topic: 'kernels', key: 'worker', value: null }] })
+})
+
+/** Whether the link of a client carries it. */
+function carries(event: SubscriptionEvent): boolean {
+  try {
+    const frame = codecOf('json').frame({ type: 'event', id: 1, event }, LIMITS)
+    codecOf('json').decode(frame.subarray(HEADER_BYTES), LIMITS)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** A value with as many fields as the row of a call has. */
+const callOf = (n: number) => ({ job: n, call: '', tool: '', kernel: '', root: '', elapsed: 0, plan: null })
+
+test('10,000 rows that change in a turn are told whole, in events that a link carries, and nothing twice', async () => {
+  for (let n = 0; n < 10_000; n++) put(`k${n}`, callOf(n))
+  const store = open()
+  const snapshot = follower(store)
+  for (let n = 0; n < 10_000; n++) put(`k${n}`, callOf(-n - 1))
+  store.touch('kernels')
+  await turn()
+  const { heard } = snapshot
+  assert.ok(heard.every(carries))
+  assert.is(heard.flatMap(event => ('snapshot' in event ? event.snapshot : event.changes)).length, 20_000)
+  assert.equal(heard.map(event => 'snapshot' in event).lastIndexOf(true), 0)
+  assert.equal(rowsOf(heard), Object.fromEntries([...kernels].map(([key, { value }]) => [key, value])))
+  // Who breaks off behind one of them comes back with its revision.
+  for (const end of [1, 7, 11, heard.length - 1]) {
+    const back = follower(store, { since: heard[end - 1]?.rev ?? '' })
+    back.end()
+    assert.equal(rowsOf([...heard.slice(0, end), ...back.heard]), rowsOf(heard))
+  }
+})
+
+test('a snapshot of which a client reads some goes on there once it reads again, and comes to its end', async () => {
+  for (let n = 0; n < 10_000; n++) put(`k${n}`, n)
+  const store = open()
+  let credit = 3
+  const { heard, readAgain } = follower(store, { reads: () => credit-- > 0 })
+  assert.is(heard.length, 3)
+  put('k0', 'changed')
+  kernels.delete('k1')
+  while (credit < 0) {
+    credit = 2
+    readAgain()
+  }
+  assert.is(heard.length, 11)
+  assert.equal(rowsOf(heard), Object.fromEntries([...kernels].map(([key, { value }]) => [key, value])))
 })
 
 test('what only grows older is no change, and nothing is read while nobody follows', async () => {

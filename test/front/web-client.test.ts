@@ -8,10 +8,13 @@ import type { Envelope } from '../../tools/outcome.ts'
 import { openClient } from '../../wire/link/handshake.ts'
 import { serveBriskly } from '../support/brisk-daemon.ts'
 import { assert, suite } from '../support/harness.ts'
+import { straysIn } from '../support/hostile-screen.ts'
+import { HOSTILE_TEXTS } from '../support/hostile-texts.ts'
 import { hello, type RawClient } from '../support/raw-client.ts'
 import { openRig, type Rig, until } from '../support/rig.ts'
 import { venvPython } from '../support/runtimes.ts'
-import { APPROVE, codeOf, noSeat, openSeatTerminal, openWatch } from '../support/watching.ts'
+import { openScreen } from '../support/screen.ts'
+import { APPROVE, codeOf, noSeat, openSeatTerminal, openWatch, seatLines } from '../support/watching.ts'
 import { dialWeb, rawOverWeb, webOf } from '../support/web-socket.ts'
 
 /** The client protocol over a WebSocket is that of the Unix socket, for one who is a caller and no person. */
@@ -77,6 +80,7 @@ for (const encoding of ['json', 'msgpack'] as const)
 for (const options of [{}, { terminal: true }, { terminal: true, session: '1', role: 'seat' }])
   test(`no seat is had over a WebSocket, and nothing that needs one is done, with ${JSON.stringify(options)} (threat 4) (threat 5)`, async () => {
     const { link } = await linked('json', { options })
+    const before = seatLines(rig).length
     const failing = async (method: string, params: unknown) =>
       link.call(method, params).then(
         () => ({ code: 'none', message: '' }),
@@ -96,6 +100,12 @@ for (const options of [{}, { terminal: true }, { terminal: true, session: '1', r
       ['take', { kernel: 'project', suspension: 's1' }],
     ] as const)
       assert.is((await failing(method, params)).code, 'no_seat', method)
+    const noted = () =>
+      seatLines(rig)
+        .slice(before)
+        .map(line => JSON.parse(line))
+    await until(() => noted().length === 7, 'each of them in the journal')
+    for (const { what, who } of noted()) assert.match(`${what} ${who}`, /^refused imago test \(client-\d+\)$/)
     await link.close()
   })
 
@@ -161,19 +171,43 @@ test('a call outlives its WebSocket, and the same name again, on another one, jo
   await link.close()
 })
 
-test('escapes and what is unseen in the name of a client are marked where it is told (threat 16) (threat 17)', async () => {
-  const client = await greeted({ name: 'evil\u001b[2J\u202Ename\u200b' })
-  client.send({
-    type: 'call',
-    id: 1,
-    method: 'answer',
-    params: { plan: 'plan-abcdefgh', hash: '0', decision: 'approve' },
-  })
-  await client.find(({ type }) => type === 'fail')
-  const log = () => readFileSync(rig.paths.log, 'utf8')
-  await until(() => log().includes('evil'), 'the log')
-  for (const unseen of ['\u001b', '\u202E', '\u200b']) assert.not.ok(log().includes(unseen))
-  client.close()
+test('of a hostile plan, path and client over a WebSocket a person sees marks, in the seat, the list and the log (threat 16) (threat 17)', async () => {
+  const name = 'evil\u001b[2J\u202Ename\u200b'
+  const path = 'sh\u200bop\u202Eyp.py'
+  const texts = HOSTILE_TEXTS.filter(({ threat }) => threat === 16 || threat === 17)
+  const content = texts.map(({ text }) => text.replaceAll('\0', '')).join('')
+  const { screen } = await openWatch(rig, { columns: 200, rows: 200 })
+  const { link } = await linked('msgpack', { name })
+  const asks = (tool: string) => link.call('call', { tool, args: { path, content } }) as Promise<Envelope>
+  assert.is(codeOf(await asks('create_file')), 'path_refused')
+  writeFileSync(join(rig.project, path), '')
+  const answer = asks('write_file')
+  await screen.shows(APPROVE)
+  const list = openScreen(rig, { args: ['approvals'], columns: 200 })
+  await list.ended
+  screen.type('y\n')
+  assert.is(codeOf(await answer), 'ok')
+  // What was approved is what was sent, with all that nobody sees.
+  assert.is(readFileSync(join(rig.project, path), 'utf8'), content)
+  const log = openScreen(rig, { args: ['log'], columns: 300, rows: 200 })
+  await log.ended
+
+  assert.is(screen.written.split('\x07').length, 2)
+  const colour = new RegExp(`${'\x1b'}\\[(?:0|1|2|1;31|1;33)m`, 'g')
+  const written = [screen, list, log].map(one => one.written.replace('\x07', '').replace(colour, ''))
+  for (const text of written) assert.equal(straysIn(text, /(?!)/g), [])
+  const shown = screen.text()
+  for (const mark of texts.flatMap(({ marks, payload }) => [...marks, payload]))
+    if (mark !== '⟦U+0000⟧') assert.ok(shown.includes(mark), mark)
+  assert.match(shown, 'LOOK     Letters of different alphabets that look alike stand in one word')
+  for (const { text } of [screen, list]) assert.match(text(), 'Write sh⟦U+200B⟧op⟦U+202E⟧yp.py')
+  for (const { text } of [screen, list, log]) assert.match(text(), 'evil�[2J�name�')
+  assert.match(log.text(), String.raw`Write sh\u200bop\u202eyp.py`)
+  const kept = readFileSync(rig.paths.log, 'utf8')
+  for (const unseen of ['\u001b', '\u202E', '\u200b']) assert.not.ok(kept.includes(unseen))
+  for (const one of [screen, list, log]) one.close()
+  await link.close()
+  await noSeat(rig)
 })
 
 for (const [what, message] of [
@@ -224,6 +258,72 @@ test('a client that never reads is cut off, and others are served meanwhile (fau
   transport.web.resume()
   await gone
 })
+
+test('16 who read nothing over WebSockets while a topic that they follow floods cost the daemon little; each gets its answers and the rows then (fault 23)', async () => {
+  await using unix = await rig.connect()
+  const { pid } = await unix.request('status', {})
+  const { link } = await linked('msgpack')
+  const prints = [
+    'def prints(end):',
+    '    for n in range(1500): print("x" * 32_000, flush=True); time.sleep(.001)',
+    '    print(end, flush=True)',
+  ]
+  await link.call('call', evaluate(['import threading, time', ...prints].join('\n')))
+  let most = 0
+  const floods = async (end: string) => {
+    await link.call('call', evaluate(`threading.Thread(target=prints, args=["${end}"]).start()`))
+    await until(async () => {
+      most = Math.max(most, residentBytes(pid))
+      return (await outputOf(link)).includes(end)
+    }, 'all to be printed')
+  }
+  await floods('it is warm')
+  const all = await Promise.all(Array.from({ length: 16 }, deaf))
+  const before = residentBytes(pid)
+  most = 0
+  await floods('the last words')
+  assert.ok(most - before < 128 * 1024 * 1024, `${most - before} bytes more`)
+  for (const { transport, answer, rows } of all) {
+    transport.web.resume()
+    assert.match(JSON.stringify(await answer), '"value_repr":"42"')
+    await until(() => JSON.stringify([...rows.values()]).includes('the last words'), 'the rows as they are')
+    transport.destroy()
+  }
+  await link.close()
+})
+
+/** Follows what is printed, asks something, and stops to read. */
+async function deaf() {
+  const transport = await dialWeb(webOf(rig))
+  const { link } = await openClient({ transport, hello: hello(rig.project) as never })
+  const rows = new Map<string, unknown>()
+  await new Promise<void>(resolve => {
+    const on = (event: unknown) => {
+      const { snapshot, changes = snapshot ?? [] } = event as Partial<Record<'snapshot' | 'changes', Row[]>>
+      if (snapshot !== undefined) rows.clear()
+      for (const { key, value } of changes) rows.set(key, value)
+      resolve()
+    }
+    void link.call('subscribe', { topics: ['output'] }, { on }).catch(() => {})
+  })
+  transport.web.pause()
+  return { transport, rows, answer: link.call('call', evaluate('6 * 7')) }
+}
+
+/** What the topic has now. */
+async function outputOf(link: Awaited<ReturnType<typeof linked>>['link']): Promise<string> {
+  const enough = new AbortController()
+  let text = ''
+  const on = (event: unknown) => {
+    text += JSON.stringify(event)
+    enough.abort()
+  }
+  await link.call('subscribe', { topics: ['output'] }, { on, signal: enough.signal })
+  return text
+}
+
+const residentBytes = (pid: number) =>
+  Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024
 
 test('200 WebSockets at once are each answered', async () => {
   const all = await Promise.all(Array.from({ length: 200 }, () => linked('msgpack')))

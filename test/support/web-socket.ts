@@ -121,13 +121,18 @@ export function webFrame({
   return Buffer.concat([head, masked ? Buffer.alloc(4) : Buffer.alloc(0), body])
 }
 
-/** Frames of the client protocol over a WebSocket, as a stream: each write is one frame. */
+/**
+ * Frames of the client protocol over a WebSocket, as a stream: each write is one frame. `page`: the token that a page
+ * shows; left out, it is a program, with that of the file.
+ */
 export async function dialWeb(
   { address, token }: Web,
   encoding: 'json' | 'msgpack' = 'json',
+  page?: string,
 ): Promise<Duplex & { readonly web: WebSocket }> {
-  const headers = { authorization: `Bearer ${token}` }
-  const web = new WebSocket(address, `imago.v2.${encoding}`, { headers, perMessageDeflate: false })
+  const headers = page === undefined ? { authorization: `Bearer ${token}` } : {}
+  const offered = [`imago.v2.${encoding}`, ...(page === undefined ? [] : [`imago.token.${page}`])]
+  const web = new WebSocket(address, offered, { headers, perMessageDeflate: false })
   const stream = new Duplex({
     read() {},
     write: (bytes: Buffer, _, sent) => web.send(bytes.subarray(4), { binary: encoding === 'msgpack' }, sent),

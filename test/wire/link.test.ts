@@ -519,6 +519,30 @@ inOrder(
   },
 )
 
+inOrder('a reader that grants nothing costs as little where its events are tiny (fault 23)', async () => {
+  const { begun } = oneCall({ creditBytes: 1_000_000 })
+  const call = await begun
+  call.event('x'.repeat(1_000_000))
+  const kept = Array.from({ length: 100_000 }, () => call.event(0)).filter(one => one === 'sent')
+  assert.is(kept.length, 4_096)
+})
+
+inOrder('a reader that grants nothing to 100 calls costs no more than 16 of them (fault 23)', async () => {
+  const calls: ServedCall[] = []
+  const serve: Serve = (_, __, call) => {
+    calls.push(call)
+    return never()
+  }
+  const { link, peer } = linkWith({ limits: { creditBytes: 10_000 }, serve })
+  for (let id = 1; id <= 100; id++) heldCall(peer, id)
+  while (calls.length < 100) await turn()
+  for (const call of calls) call.event('x'.repeat(10_000))
+  while (link.queuedBytes > 0) await turn()
+  for (const call of calls) while (call.event('x'.repeat(500)) === 'sent');
+  assert.ok(link.queuedBytes > 0)
+  assert.ok(link.queuedBytes <= 16 * 10_000, `${link.queuedBytes} bytes are held`)
+})
+
 const aboutSignals = suite('signal')
 
 aboutSignals('whoever no longer listens is not told, even where that was decided while others were', () => {

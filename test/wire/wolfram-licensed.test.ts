@@ -241,7 +241,7 @@ function facts(): void {
     assert.match(kernel.identity.implementation, 'Wolfram Engine')
     const [process_id] = await reprs('$ProcessID')
     const heard = evaluate(kernel, 'While[True]')
-    await new Promise(resolve => setTimeout(resolve, 100))
+    await printed(heard, 'started')
     process.kill(Number(process_id), 'SIGKILL')
     const evaluated = await heard.result
     assert.is(evaluated.type === 'raised' && evaluated.exception.type.name, 'LinkObject::linkd')

@@ -321,12 +321,18 @@ export class IncomingCalls {
   }
 }
 
+/** So many events are held for a call, so that tiny ones are bounded, too, each of which takes more than its bytes. */
+const MOST_EVENTS = 4_096
+
+/** For all calls of a sender, so many times as many bytes are held as for one. */
+const MOST_HELD = 16
+
 class IncomingCall implements ServedCall {
   readonly id: number
   readonly signal = new LightSignal()
   credit: number
   readonly #all: IncomingCalls
-  #held: { message: Message; frame: Buffer }[] = []
+  #held: Buffer[] = []
   #heldBytes = 0
   #answer: { message: Message; frame: Buffer } | undefined
   #whenRead: (() => void) | undefined
@@ -341,19 +347,18 @@ class IncomingCall implements ServedCall {
   event(event: unknown): 'sent' | 'dropped' {
     if (this.#state !== 'open') return 'dropped'
     const { outbox, limits } = this.#all
-    const message: Message = { type: 'event', id: this.id, event }
-    const frame = encoded(outbox, message)
+    const frame = encoded(outbox, { type: 'event', id: this.id, event })
     if (frame === undefined) return 'dropped'
-    const size = frame.length - HEADER_BYTES
     if (this.#held.length === 0 && this.credit > 0 && !outbox.congested) {
-      this.credit -= size
-      outbox.send(message, frame)
+      this.#send(frame)
       return 'sent'
     }
-    if (this.#heldBytes + size > limits.creditBytes) return 'dropped'
-    this.#held.push({ message, frame })
-    this.#heldBytes += size
-    this.#all.heldBytes += size
+    const size = frame.length - HEADER_BYTES
+    const [own, all] = [this.#heldBytes + size, this.#all.heldBytes + size]
+    if (own > limits.creditBytes || all > MOST_HELD * limits.creditBytes) return 'dropped'
+    if (this.#held.length >= MOST_EVENTS) return 'dropped'
+    this.#held.push(frame)
+    this.#holds(size)
     this.#all.hold(this)
     return 'sent'
   }
@@ -383,13 +388,10 @@ class IncomingCall implements ServedCall {
   release(): 'empty' | 'holding' {
     const { outbox } = this.#all
     let sent = 0
-    for (const { message, frame } of this.#held) {
+    for (const frame of this.#held) {
       if (this.credit <= 0 || outbox.congested || this.#state === 'dropped') break
-      const size = frame.length - HEADER_BYTES
-      this.credit -= size
-      this.#heldBytes -= size
-      this.#all.heldBytes -= size
-      outbox.send(message, frame)
+      this.#holds(HEADER_BYTES - frame.length)
+      this.#send(frame)
       sent++
     }
     if (sent > 0) this.#held = this.#held.slice(sent)
@@ -401,6 +403,17 @@ class IncomingCall implements ServedCall {
     this.#whenRead = undefined
     work()
     return this.#held.length > 0 || this.#whenRead !== undefined ? 'holding' : 'empty'
+  }
+
+  /** An event as a frame. What it says is not kept while it waits. */
+  #send(frame: Buffer) {
+    this.credit -= frame.length - HEADER_BYTES
+    this.#all.outbox.send({ type: 'event', id: this.id, event: null }, frame)
+  }
+
+  #holds(bytes: number) {
+    this.#heldBytes += bytes
+    this.#all.heldBytes += bytes
   }
 
   #settle(message: Message) {

@@ -109,7 +109,7 @@ export type Judgement =
       /** Of a program without a terminal: the process of its editor, or its own. */
       readonly editor?: Pick<Process, 'pid' | 'started'>
     }
-  /** `why` is a sentence for a person, and `next` says what to do. */
+  /** `who` is empty where no process is known. `why` is a sentence for a person, and `next` says what to do. */
   | { readonly type: 'unproved'; readonly who: string; readonly why: string; readonly next: string }
 
 const AT_A_TERMINAL = 'Run imago watch in a terminal of your own, as a command by itself.'
@@ -125,7 +125,7 @@ export function judgeSeat(
   barred: readonly NoApprover[],
   { gives = 'answers' }: { readonly gives?: 'answers' | 'answers through an editor' | 'a code' } = {},
 ): Judgement {
-  if (facts.type === 'silent') return unproved('a client', [facts.why, AT_A_TERMINAL])
+  if (facts.type === 'silent') return unproved('', [facts.why, AT_A_TERMINAL])
   const isThrough = gives === 'answers through an editor'
   if (facts.type === 'unseen') return judgeUnseen(facts, isThrough)
   const { pid, line, holdsFile, device, beside, daemon } = facts

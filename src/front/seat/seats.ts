@@ -131,7 +131,7 @@ export function openSeats(options: SeatsOptions): Seats {
       found.lose(refusal('seat_refused', `The seat is over. ${shares} ${next}`))
       throw refusal('no_seat', shares, next)
     }
-    const [who, why] = [`${session.name} (${session.id})`, `It tried to ${what}, and has no seat.`]
+    const [who, why] = [callerNamed(session), `It tried to ${what}, and has no seat.`]
     noteRefused(who, why)
     // Once for each connection: the journal has the others.
     if (!told.has(link)) notice(`${who}: ${why}`)
@@ -156,17 +156,18 @@ export function openSeats(options: SeatsOptions): Seats {
   async function withCode(given: CodedAnswer, { session, link }: ServeContext): Promise<AnswerOutcome> {
     if (approvals.waiting().some(({ id }) => id === given.plan)) {
       const judged = await prove(noTerminal({ link, session }), { gives: 'a code' })
-      if (judged.type === 'unproved') throw codeRefused(given.plan, judged)
+      if (judged.type === 'unproved')
+        throw codeRefused(given.plan, judged.who || callerNamed(session), judged)
     }
     const answer = approvals.answerWithCode(given)
     if (answer.type !== 'wrong_code') return answer
-    const [who, why] = [`${session.name} (${session.id})`, `It gave a wrong code for ${given.plan}.`]
+    const [who, why] = [callerNamed(session), `It gave a wrong code for ${given.plan}.`]
     noteRefused(who, why)
     notice(`${who}: ${why}`)
     return answer
   }
 
-  function codeRefused(plan: string, { who, why, next }: Extract<Judgement, { type: 'unproved' }>): Refusal {
+  function codeRefused(plan: string, who: string, { why, next }: Record<'why' | 'next', string>): Refusal {
     noteRefused(who, why)
     notice(`${who} gave a code for ${plan}, which was not looked at. ${why}`)
     return refusal('seat_refused', `The code was not looked at: ${why}`, next)
@@ -190,7 +191,8 @@ export function openSeats(options: SeatsOptions): Seats {
       through === undefined
         ? await prove(challenge => challenged(context, challenge))
         : await prove(noTerminal(context), { gives: 'answers through an editor' })
-    if (judged.type === 'unproved') throw refuse(judged.who, judged.why, judged.next)
+    if (judged.type === 'unproved')
+      throw refuse(judged.who || callerNamed(context.session), judged.why, judged.next)
     if (alone && held.size > 0) throw taken()
     const { editor, pid, started, terminal, command } = judged
     const found = { terminal, command, process: { pid, started }, editor }
@@ -276,7 +278,7 @@ export function openSeats(options: SeatsOptions): Seats {
       return { body, hunks, files, args, code }
     },
     revoke: ({ grant }, { session }) => ({
-      revoked: approvals.revoke(grant, `${session.name} (${session.id})`),
+      revoked: approvals.revoke(grant, callerNamed(session)),
     }),
     approve: ({ plan, code }, context) => withCode({ plan, code, decision: 'approve' }, context),
     deny: ({ plan, code, reason }, context) =>
@@ -329,6 +331,8 @@ function throughPage(page: string, name: string): Sitter {
 }
 
 const PAGE_DRIVER = 'any program that can drive that browser or read its memory'
+
+const callerNamed = ({ name, id }: ServeContext['session']) => `${name} (${id})`
 
 /** Who would have to admit another one. */
 const whoAdmits = (seats: readonly SeatRow[]): string =>

@@ -1,6 +1,6 @@
 """A kernel behind ``kernel_player.py`` that starts at once: it answers what a host asks first, and evaluates ``$ProcessID``.
 
-All else that it is to evaluate lasts until it is aborted.
+All else that it is to evaluate prints ``started``, and lasts until it is aborted.
 """
 
 import json
@@ -33,5 +33,6 @@ def _answer(request: dict, session: Session) -> dict:
             value = {"data": ["i", str(os.getpid())], "whole": True, "length": 0}
             return {"status": "done", "line": 1, "root": 1, "value": value, "output": str(os.getpid()), **_PLACE}
         case "evaluate":
+            session.send("TextPacket", "started")
             session.pause(600)
     return _PLACE
