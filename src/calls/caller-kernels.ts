@@ -5,7 +5,6 @@ import type { Raised } from '../../wire/kernel.ts'
 import { isOfProject, realOf } from '../files/roots.ts'
 import { redactedValue } from '../journal/redaction.ts'
 import type { Kernels } from '../kernels/kernels.ts'
-import { groupOf } from '../kernels/programs.ts'
 import type { Attachable, MeantKernel, Wanted } from '../kernels/wanted.ts'
 import type { Checked } from '../registry/registry.ts'
 import type { Caller } from './contract.ts'
@@ -141,16 +140,14 @@ export function pastErrorsFor(
   call: Pick<Addressed, 'caller' | 'mayLookInto'> & {
     readonly options: {
       readonly past?: (isWanted: (cwd: string) => boolean) => PastErrors
-      readonly kernels: Pick<Kernels, 'namesOf'>
+      readonly kernels: Pick<Kernels, 'ruledAs'>
     }
   },
 ): PastErrors {
   const { kernels } = call.options
   const root = realOf(call.caller.root)
   const past = call.options.past?.(cwd => isOfProject(realOf(cwd), root)) ?? { gone: [], skipped: [] }
-  const seen = past.gone.filter(one =>
-    call.mayLookInto({ name: groupOf(one), otherNames: kernels.namesOf(one), roots: [realOf(one.cwd)] }),
-  )
+  const seen = past.gone.filter(one => call.mayLookInto(kernels.ruledAs(one)))
   return {
     ...past,
     gone: seen.map(({ errors, ...one }) => ({

@@ -54,8 +54,9 @@ interface MemberCall {
 /** What a member of a group is kept from by rules about itself. */
 function strictIn(kernel: string, { call, asked, options }: MemberCall): readonly string[] {
   const { kernels, policy } = options
-  const { rules } = policy.rulesFor(asked.root, { roots: kernels.rootsOf(kernel) })
-  const { decision, rule } = decide({ ...call, kernel, otherNames: kernels.otherNames(kernel), rules })
+  const { roots, otherNames } = kernels.ruled(kernel)
+  const { rules } = policy.rulesFor(asked.root, { roots })
+  const { decision, rule } = decide({ ...call, kernel, otherNames, rules })
   return decision === 'allow' ? [] : [`In ${kernel}: ${decision}, by ${placeOf(rule)}.`]
 }
 
@@ -70,7 +71,7 @@ interface JudgeRequest {
 
 function judgeOperation(asked: JudgeRequest, { policy, kernels }: CheckingOptions) {
   const { root, method, level, kernel } = asked
-  const [roots, otherNames] = [kernels.rootsOf(kernel), kernels.otherNames(kernel)]
+  const { roots, otherNames } = kernels.ruled(kernel)
   const { rules, problem } = policy.rulesFor(root, { roots })
   if (problem !== undefined && level !== 'safe') return { decision: 'deny', by: PROBLEM } as const
   const elsewhere = !roots.includes(root)
@@ -136,7 +137,7 @@ interface ProjectReport {
 
 interface CheckingOptions {
   readonly policy: Policy
-  readonly kernels: Pick<Kernels, 'meant' | 'otherNames' | 'membersOf' | 'rootsOf' | 'attachable'>
+  readonly kernels: Pick<Kernels, 'meant' | 'ruled' | 'membersOf' | 'attachable'>
   readonly registry: Registry
   readonly files: Files
 }

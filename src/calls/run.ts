@@ -394,16 +394,10 @@ export class Run {
     if (this.#present === undefined) this.#meant = kernels.meant(wanted)
   }
 
-  /** As rules can name the kernel of that name. */
-  ruled(name: string): MeantKernel {
-    const { kernels } = this.options
-    return { name, otherNames: kernels.otherNames(name), roots: kernels.rootsOf(name) }
-  }
-
   /** As rules can name it: the kernel that it is for, as far as that was found. */
   get #kernel(): MeantKernel | undefined {
     const place = this.#place ?? this.#present
-    return place === undefined ? this.#meant : this.ruled(place.name)
+    return place === undefined ? this.#meant : this.options.kernels.ruled(place.name)
   }
 
   /** The same, or what it would attach to. */
@@ -581,7 +575,7 @@ export class Run {
 
   /** Nobody is asked about a kernel that the call does not name. */
   mayLook(kernel: string): boolean {
-    return this.mayLookInto(this.ruled(kernel))
+    return this.mayLookInto(this.options.kernels.ruled(kernel))
   }
 
   mayLookInto({ name: kernel, otherNames, roots }: MeantKernel): boolean {

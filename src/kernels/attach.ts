@@ -138,21 +138,12 @@ export class Attachments {
     const root = realOf(asked.root)
     const name = asked.name === undefined ? this.#freeName(target, root) : checked(asked.name)
     const former = kernels.get(name)
+    const { name: announced = null, cwd = null, parent, role, works_for, announced_at } = program ?? {}
     const kernel = this.#add({
-      name,
-      root,
-      address,
-      process,
+      ...{ name, root, address, process, announced, cwd, parent, role, works_for, announced_at, secret },
       language: program?.language ?? languageAt(address).name,
-      announced: program?.name ?? null,
       program: program?.program || null,
-      cwd: program?.cwd ?? null,
       ...(asked.errors && { errors: true }),
-      ...(program !== undefined && { announced_at: program.announced_at }),
-      ...(program?.parent !== undefined && { parent: program.parent }),
-      ...(program?.role !== undefined && { role: program.role }),
-      ...(program?.works_for !== undefined && { works_for: program.works_for }),
-      secret,
     })
     const key = isKept(secret) ? undefined : asked.key
     try {
@@ -171,7 +162,7 @@ export class Attachments {
   joinable(root: string): readonly Listening[] {
     const family = this.#families.read()
     return this.#unattached(family.programs)
-      .filter(one => one.process === 'lives' && !one.keyed && isOfProject(realOf(one.cwd), root))
+      .filter(one => livesIn(one, root) && !one.keyed)
       .map(one => ({ ...one, ...family.placeOf(one) }))
       .filter(({ standing }) => standing !== 'supervisor')
   }
@@ -232,12 +223,7 @@ export class Attachments {
   /** Whether something lives there that only starts a program. */
   supervises(root: string): boolean {
     const { programs, placeOf } = this.#families.read()
-    return programs.some(
-      one =>
-        one.process === 'lives' &&
-        isOfProject(realOf(one.cwd), root) &&
-        placeOf(one).standing === 'supervisor',
-    )
+    return programs.some(one => livesIn(one, root) && placeOf(one).standing === 'supervisor')
   }
 
   /** What has ended by an exception in that project: the last one that did. */
@@ -311,23 +297,21 @@ export class Attachments {
     const family = this.#families.read()
     const silent = this.silentIn(root)
     const listening = this.#unattached(family.programs).filter(
-      one =>
-        one.process === 'lives' &&
-        isOfProject(realOf(one.cwd), root) &&
-        silent.every(({ pid }) => pid !== one.pid),
+      one => livesIn(one, root) && silent.every(({ pid }) => pid !== one.pid),
     )
     const isSupervisor = (one: Program) => family.placeOf(one).standing === 'supervisor'
     const others = listening.filter(one => !isSupervisor(one))
     const handle = (one: Program) =>
       isSupervisor(one) || this.#options.kernels.has(one.name) ? fullName(one) : handleOf(one, others)
     const unused = { chosen: false, running_ms: null, suspended: 0 } as const
+    const deaf = { ...unused, language: DEFAULT_LANGUAGE.name, state: 'not_listening' }
     const closed = this.#closedNotebooksIn(root, family).map(pid => {
-      const what = { language: DEFAULT_LANGUAGE.name, what: 'a notebook', message: HAVE_A_NOTEBOOK_LISTEN }
-      return { ...unused, ...what, group: 'notebook', name: String(pid), state: 'not_listening', pid }
+      const what = { group: 'notebook', what: 'a notebook', message: HAVE_A_NOTEBOOK_LISTEN }
+      return { ...deaf, ...what, name: String(pid), pid }
     })
     const silentRows = silent.map(({ pid, words, why, mend }) => {
-      const what = { language: DEFAULT_LANGUAGE.name, what: words, message: `It ${why}. ${mend}` }
-      return { ...unused, ...what, group: String(pid), name: String(pid), state: 'not_listening', pid }
+      const what = { group: String(pid), what: words, message: `It ${why}. ${mend}` }
+      return { ...deaf, ...what, name: String(pid), pid }
     })
     const rows = listening.map(one => {
       const { standing, leftBy: parent } = family.placeOf(one)
@@ -597,6 +581,9 @@ function processOf(program: Program | undefined): Attachment['process'] {
 }
 
 const placeOf = (program: Program) => ({ address: program.address, process: processOf(program) })
+
+const livesIn = ({ process, cwd }: Program, root: string) =>
+  process === 'lives' && isOfProject(realOf(cwd), root)
 
 function rowOf(
   program: Program,

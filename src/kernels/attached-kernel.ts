@@ -1,5 +1,5 @@
 import { WireError } from '../../wire/errors.ts'
-import type { InterruptReport, Kernel, KernelEnd } from '../../wire/kernel.ts'
+import type { InterruptReport, Kernel } from '../../wire/kernel.ts'
 import type { Joining, Program, ProgramEnd, Programs } from '../../wire/programs.ts'
 import { realOf } from '../files/roots.ts'
 import type { Attachment } from './attachment-store.ts'
@@ -445,15 +445,11 @@ export class AttachedKernel implements NamedKernel {
     this.#note('attached')
     this.#options.lives({ name: this.name, root: this.root, kernel })
     this.#wake()
-    void kernel.ended.then(end => this.#lost(end))
+    void kernel.ended.then(({ message }) => this.giveUp(message))
   }
 
   #note(what: string): void {
     this.#options.noted({ kernel: this.name, epoch: this.#known.epoch ?? null, what })
-  }
-
-  #lost({ message }: KernelEnd): void {
-    this.giveUp(message)
   }
 
   /** Resolves when it can be spoken to again, or never will, or after so many milliseconds. */

@@ -47,7 +47,9 @@ export class Families {
 
   read(): Family {
     const { programs, ends, skipped } = this.#programs.read()
-    const serving = [...programs, ...ends.map(({ program }) => program)].filter(isServing)
+    const serving = [...programs, ...ends.map(({ program }) => program)].filter(
+      ({ role }) => role === 'serves',
+    )
     const isSupervisor = (one: Program) =>
       this.#supervisors.has(processOf(one)) ||
       serving.some(child => isParent(one, child)) ||
@@ -71,7 +73,11 @@ export class Families {
       const above = ancestorsOf(one)
       const left = isBranch(one)
         ? [one, ...above].find(
-            each => isBranch(each) && each.process === 'lives' && this.#hasEnded(each.parent),
+            each =>
+              isBranch(each) &&
+              each.process === 'lives' &&
+              each.parent !== undefined &&
+              !this.#programs.lives(each.parent),
           )
         : undefined
       const served = above.slice(0, above.findIndex(({ role }) => role !== 'helper') + 1)
@@ -86,10 +92,6 @@ export class Families {
     }
     return { programs, ends, skipped, placeOf, parentOf }
   }
-
-  #hasEnded(pid: number | undefined): boolean {
-    return pid !== undefined && !this.#programs.lives(pid)
-  }
 }
 
 /** A rule about a program holds for those that work for it, too. */
@@ -98,8 +100,6 @@ export const servedNames = ({ groups: [, ...served] }: FamilyPlace): readonly st
 
 /** Whether it is expected to end with its parent. */
 const isBranch = ({ role }: Program) => role === 'helper' || role === 'fork'
-
-const isServing = ({ role }: Program) => role === 'serves'
 
 const processOf = ({ pid, started }: Program) => `${pid} ${started}`
 

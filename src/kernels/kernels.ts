@@ -2,7 +2,7 @@ import { homedir } from 'node:os'
 import { WireError } from '../../wire/errors.ts'
 import type { InterruptReport } from '../../wire/kernel.ts'
 import { DEFAULT_LANGUAGE, languageAt, languageNamed, namesOf } from '../../wire/languages.ts'
-import type { Program, ProgramEnd } from '../../wire/programs.ts'
+import type { Program } from '../../wire/programs.ts'
 import { isProject, kernelNameOf, realOf } from '../files/roots.ts'
 import type { AnnouncedPrograms, AnnouncedRow } from './announced-row.ts'
 import { type Attach, Attachments } from './attach.ts'
@@ -188,15 +188,12 @@ class OpenKernels {
         const [address] = found.addresses
         return { name: languageAt(address).name, otherNames: found.addresses, roots: [root] }
       }
-      const begins = () => this.#free(this.#started.otherIn(root)?.name ?? kernelNameOf(root))
-      if (found.type === 'default') return { name: begins(), otherNames: [], roots: [root] }
-      const { name } = found.named
-      return { name, otherNames: this.#otherNamesOf(found.named), roots: this.rootsOf(name) }
+      if (found.type === 'kernel') return this.ruled(found.named.name)
+      const begun = this.#free(this.#started.otherIn(root)?.name ?? kernelNameOf(root))
+      return { name: begun, otherNames: [], roots: [root] }
     } catch (error) {
       if (!(error instanceof KernelError)) throw error
-      return name === undefined
-        ? undefined
-        : { name, otherNames: this.otherNames(name), roots: this.rootsOf(name) }
+      return name === undefined ? undefined : this.ruled(name)
     }
   }
 
@@ -300,14 +297,16 @@ class OpenKernels {
     const living = known.filter(one => one.alive)
     if (living.length + programs.length > 0) return { kernels: living, programs }
     const followed = known.filter(one => one.isFollowed)
-    const image = this.#livingIn(root).filter(isCalledSo)
+    const image = this.#in(root).filter(one => one.alive && isCalledSo(one))
     return { kernels: followed.length > 0 ? followed : image, programs, ended: known.at(-1) }
   }
 
-  /** By which names a rule can mean the kernel, or the program, of that name besides: its group's, its process's. */
-  otherNames(name: string): readonly string[] {
+  /** As rules can name the kernel, or the program, of that name: its group and its process are meant by others besides. */
+  ruled(name: string): MeantKernel {
     const known = this.#kernels.get(name)
-    return known === undefined ? this.#attachments.otherNames(name) : this.#otherNamesOf(known)
+    const own = known?.announced === undefined ? [] : this.#attachments.namesOf(known.announced)
+    const otherNames = known === undefined ? this.#attachments.otherNames(name) : own
+    return { name, otherNames, roots: this.rootsOf(name) }
   }
 
   /** What is said of the kernel of that name while its process is stopped. */
@@ -318,22 +317,13 @@ class OpenKernels {
 
   /** Whether a rule keeps from callers what has ended the kernel of that name. */
   withholds(name: string): boolean {
-    const [otherNames, roots] = [this.otherNames(name), this.rootsOf(name)]
-    return this.#options.withholds?.({ name, otherNames, roots }) === true
-  }
-
-  #withholdsEnd({ program }: ProgramEnd): boolean {
-    const ruled = { name: groupOf(program), otherNames: this.namesOf(program), roots: [realOf(program.cwd)] }
-    return this.#options.withholds?.(ruled) === true
+    return this.#options.withholds?.(this.ruled(name)) === true
   }
 
   /** The same of a process, whether it listens or has gone, with its own name among them. */
-  namesOf(process: Announced): readonly string[] {
-    return this.#attachments.namesOf(process)
-  }
-
-  #otherNamesOf({ announced }: NamedKernel): readonly string[] {
-    return announced === undefined ? [] : this.#attachments.namesOf(announced)
+  ruledAs(process: Announced & Pick<Program, 'cwd'>): MeantKernel {
+    const otherNames = this.#attachments.namesOf(process)
+    return { name: groupOf(process), otherNames, roots: [realOf(process.cwd)] }
   }
 
   /**
@@ -356,13 +346,7 @@ class OpenKernels {
   attachable(name: string, given: string): Attachable {
     const root = realOf(given)
     const known = this.#kernels.get(name) ?? this.#attachments.attachedAs(name, root)
-    if (known !== undefined)
-      return {
-        name: known.name,
-        otherNames: this.#otherNamesOf(known),
-        roots: this.rootsOf(known.name),
-        elsewhere: known.root !== root,
-      }
+    if (known !== undefined) return { ...this.ruled(known.name), elsewhere: known.root !== root }
     // In this order, so that one that begins to listen in between is not taken for another project's.
     const anywhere = this.#attachments.anywhere(isTarget(name))
     const own = this.#attachments.joinable(root).filter(isTarget(name))
@@ -636,7 +620,8 @@ class OpenKernels {
     const lost = this.#lostLately(root, lately)
     if (lost ?? recent) return lost ?? recent?.kernel
     if (firsts.length > 0) return onlyOne(firsts)?.kernel
-    return onlyOne(this.#livingIn(root).filter(one => this.#attachments.placeOf(one).standing === 'program'))
+    const isFirst = (one: NamedKernel) => one.alive && this.#attachments.placeOf(one).standing === 'program'
+    return onlyOne(this.#in(root).filter(isFirst))
   }
 
   /** What lives or listens in a root, as calls without a name see it; `root` is without links. */
@@ -705,7 +690,7 @@ class OpenKernels {
     const { lost } = image ?? {}
     const { root, name = lost === undefined ? undefined : image?.name } = wanted
     const last = name === undefined ? this.#attachments.lastEnd(realOf(root)) : undefined
-    const ended = last && this.#withholdsEnd(last) ? undefined : last
+    const ended = last && this.#options.withholds?.(this.ruledAs(last.program)) === true ? undefined : last
     const [rows, { waiting }] = [this.#nameable(wanted), this.#startsOf(realOf(root))]
     const silent = this.#attachments.silentIn(realOf(root))
     return noneLives({ root, name, lost }, { rows, searched: this.#searched, ended, silent, waiting })
@@ -720,10 +705,6 @@ class OpenKernels {
   /** Those of a root, which is without links, in the order in which they were named. */
   #in(root: string): NamedKernel[] {
     return [...this.#kernels.values()].filter(kernel => kernel.root === root)
-  }
-
-  #livingIn(root: string): NamedKernel[] {
-    return this.#in(root).filter(kernel => kernel.alive)
   }
 
   #default({ root: given, env }: Wanted): NamedKernel {
