@@ -88,22 +88,6 @@ export function editorLanguage(id: string): EditorLanguage | undefined {
   return undefined
 }
 
-/** How every process in a language that a command starts is made to listen: `imago run`. */
-interface Listening {
-  /** What its environment has besides, or instead. */
-  listening(run: {
-    readonly env: NodeJS.ProcessEnv
-    /** What the program is called. */
-    readonly name: string
-    /** A folder where each process says that it listens, or why not. */
-    readonly heard: string
-  }): Readonly<Record<string, string>>
-  /** Why a process of this command would not, where that can be seen from its words. */
-  deaf(command: readonly string[]): string | undefined
-  /** Why a process that this command has started does not, where that can be seen from what it was started with. */
-  silent(process: Started, command: readonly string[]): Pick<SilentProcess, 'why' | 'mend'> | undefined
-}
-
 /** In the place of the command that a person has to put before ours, where that is not known. */
 const LAUNCHER = 'LAUNCHER'
 
@@ -136,49 +120,53 @@ function deafPython([command = '', ...words]: readonly string[]) {
   return { option: deaf, why, mend: `Leave ${deaf} out.` }
 }
 
-/** One for each language that reads its environment. */
-export const LISTENING: readonly Listening[] = [
-  {
-    listening: ({ env, name, heard }) => ({
-      PYTHONPATH: [RUN_FOLDER, ...(env.PYTHONPATH ? [env.PYTHONPATH] : [])].join(delimiter),
-      IMAGO_RUN: JSON.stringify({ name, heard }),
-    }),
-    deaf(command) {
-      const { option, why, mend } = deafPython(command) ?? {}
-      return option && `${command[0]} ${option} ${why}, so this Python will not listen. ${mend}`
-    },
-    silent({ words, env: read }, command) {
-      if (!isPython(words[0])) return undefined
-      const deaf = deafPython(words)
-      if (deaf !== undefined)
-        return { why: `was started with ${deaf.option}, which ${deaf.why}`, mend: deaf.mend }
-      const env = read()
-      if (env === undefined) return undefined
-      if (env.IMAGO_RUN === undefined)
-        return {
-          why: 'was started without the environment of imago run, as env -i does it',
-          mend: 'Let it keep PYTHONPATH and all that begins with IMAGO_ or XDG_.',
-        }
-      const own = command.findIndex(isPython)
-      const launcher = own > 0 ? command.slice(0, own) : [LAUNCHER]
-      const works = [...launcher, 'imago run --', ...(own > 0 ? command.slice(own) : words)].join(' ')
-      const behind = oneLine(works).slice(0, MOST_WORDS)
-      const path = (env.PYTHONPATH ?? '').split(delimiter)
-      const before = path.indexOf(RUN_FOLDER)
-      if (before < 0)
-        return {
-          why: 'was started with a PYTHONPATH that the command has set',
-          mend: `Put imago run behind that: ${behind}`,
-        }
-      const other = path
-        .slice(0, before)
-        .map(folder => join(folder, 'sitecustomize.py'))
-        .find(file => existsSync(file))
-      if (other === undefined) return undefined
-      return {
-        why: `was started with another sitecustomize before that of Imago, ${oneLine(other)}`,
-        mend: `Put imago run behind what does that: ${behind}`,
-      }
-    },
-  },
-]
+/**
+ * What `imago run` adds to the environment of a command, so that every Python of it listens. `heard`: a folder where each
+ * process says that it does, or why not.
+ */
+export const listening = ({ name, heard }: { readonly name: string; readonly heard: string }) => ({
+  PYTHONPATH: [RUN_FOLDER, ...(process.env.PYTHONPATH ? [process.env.PYTHONPATH] : [])].join(delimiter),
+  IMAGO_RUN: JSON.stringify({ name, heard }),
+})
+
+/** Why a process of this command would not listen, where that can be seen from its words. */
+export function deaf(command: readonly string[]): string | undefined {
+  const { option, why, mend } = deafPython(command) ?? {}
+  return option && `${command[0]} ${option} ${why}, so this Python will not listen. ${mend}`
+}
+
+/** Why a process that this command has started does not listen, where that can be seen from what it was started with. */
+export function silent(
+  { words, env: read }: Started,
+  command: readonly string[],
+): Pick<SilentProcess, 'why' | 'mend'> | undefined {
+  if (!isPython(words[0])) return undefined
+  const deaf = deafPython(words)
+  if (deaf !== undefined)
+    return { why: `was started with ${deaf.option}, which ${deaf.why}`, mend: deaf.mend }
+  const env = read()
+  if (env === undefined) return undefined
+  if (env.IMAGO_RUN === undefined)
+    return {
+      why: 'was started without the environment of imago run, as env -i does it',
+      mend: 'Let it keep PYTHONPATH and all that begins with IMAGO_ or XDG_.',
+    }
+  const own = command.findIndex(isPython)
+  const launcher = own > 0 ? command.slice(0, own) : [LAUNCHER]
+  const works = [...launcher, 'imago run --', ...(own > 0 ? command.slice(own) : words)].join(' ')
+  const behind = oneLine(works).slice(0, MOST_WORDS)
+  const path = (env.PYTHONPATH ?? '').split(delimiter)
+  const before = path.indexOf(RUN_FOLDER)
+  if (before < 0)
+    return {
+      why: 'was started with a PYTHONPATH that the command has set',
+      mend: `Put imago run behind that: ${behind}`,
+    }
+  const others = path.slice(0, before).map(folder => join(folder, 'sitecustomize.py'))
+  const other = others.find(file => existsSync(file))
+  if (other === undefined) return undefined
+  return {
+    why: `was started with another sitecustomize before that of Imago, ${oneLine(other)}`,
+    mend: `Put imago run behind what does that: ${behind}`,
+  }
+}

@@ -20,11 +20,11 @@ import {
 } from './families.ts'
 import { KernelError } from './kernel-error.ts'
 import {
+  A_NOTEBOOK,
   type Announced,
   findTarget,
   fullName,
   groupOf,
-  HAVE_A_NOTEBOOK_LISTEN,
   handleOf,
   isNotebook,
   isTarget,
@@ -295,7 +295,7 @@ export class Attachments {
   /** What listens in a project and is not attached, supervisors among it. */
   listeningIn(root: string): readonly ProjectKernel[] {
     const family = this.#families.read()
-    const silent = this.silentIn(root)
+    const silent = this.#unheardIn(root, family)
     const listening = this.#unattached(family.programs).filter(
       one => livesIn(one, root) && silent.every(({ pid }) => pid !== one.pid),
     )
@@ -304,14 +304,10 @@ export class Attachments {
     const handle = (one: Program) =>
       isSupervisor(one) || this.#options.kernels.has(one.name) ? fullName(one) : handleOf(one, others)
     const unused = { chosen: false, running_ms: null, suspended: 0 } as const
-    const deaf = { ...unused, language: DEFAULT_LANGUAGE.name, state: 'not_listening' }
-    const closed = this.#closedNotebooksIn(root, family).map(pid => {
-      const what = { group: 'notebook', what: 'a notebook', message: HAVE_A_NOTEBOOK_LISTEN }
-      return { ...deaf, ...what, name: String(pid), pid }
-    })
     const silentRows = silent.map(({ pid, words, why, mend }) => {
-      const what = { group: String(pid), what: words, message: `It ${why}. ${mend}` }
-      return { ...deaf, ...what, name: String(pid), pid }
+      const [name, message] = [String(pid), `It ${why}. ${mend}`]
+      const what = { language: DEFAULT_LANGUAGE.name, what: words, message }
+      return { ...unused, ...what, group: name, name, state: 'not_listening', pid }
     })
     const rows = listening.map(one => {
       const { standing, leftBy: parent } = family.placeOf(one)
@@ -326,13 +322,15 @@ export class Attachments {
         message: standing === 'orphan' ? `It was ${leftBy(one.name, parent)}.` : null,
       }
     })
-    return [...rows, ...closed, ...silentRows]
+    return [...rows, ...silentRows]
   }
 
-  /** The processes of open notebooks of a project that do not listen. */
-  #closedNotebooksIn(root: string, { programs }: Family): readonly number[] {
-    const open = [...foldersOf(isNotebook)].filter(([, cwd]) => isOfProject(cwd, root))
-    return open.map(([pid]) => pid).filter(pid => !programs.some(one => one.pid === pid))
+  /** What does not listen in a project: open notebooks, and what `imago run` has started. */
+  #unheardIn(root: string, { programs }: Family): readonly SilentProcess[] {
+    const closed = [...foldersOf(isNotebook)].flatMap(([pid, cwd]) =>
+      isOfProject(cwd, root) && programs.every(one => one.pid !== pid) ? { ...A_NOTEBOOK, pid, cwd } : [],
+    )
+    return [...closed, ...this.silentIn(root)]
   }
 
   /** Attaches to a program of that project for a call. Throws `KernelError`. */
@@ -446,14 +444,11 @@ export class Attachments {
   /** The programs that can be attached to, and are not yet; and notebooks of that project that cannot be. */
   async announced(root: string): Promise<AnnouncedPrograms> {
     const family = this.#families.read()
-    const silent = this.silentIn(root)
-    const reason = `does not listen. ${HAVE_A_NOTEBOOK_LISTEN}`
-    const closed = this.#closedNotebooksIn(root, family).map(pid => ({ file: `Process ${pid}`, reason }))
-    const unheard = silent.map(({ pid, words, why, mend }) => ({
+    const unheard = this.#unheardIn(root, family).map(({ pid, words, why, mend }) => ({
       file: `Process ${pid} (${words})`,
       reason: `does not listen: it ${why}. ${mend}`,
     }))
-    return { announced: await this.listening(family), skipped: [...family.skipped, ...closed, ...unheard] }
+    return { announced: await this.listening(family), skipped: [...family.skipped, ...unheard] }
   }
 
   /** Programs of all projects that can be attached to and are not. */

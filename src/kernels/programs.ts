@@ -170,7 +170,7 @@ function unknown(
   const isUnheard = !isElsewhere && /^\d+$/.test(wanted) && programs.lives(Number(wanted))
   const how =
     isUnheard && isNotebook(startedOf(Number(wanted))?.words ?? [])
-      ? HAVE_A_NOTEBOOK_LISTEN
+      ? `It ${A_NOTEBOOK.why}. ${A_NOTEBOOK.mend}`
       : (silent?.mend ?? `To have it listen, ${HAVE_IT_LISTEN}${served.join('')}`)
   const others =
     names.length > 0 ? ` There are: ${names.join(', ')}.` : ' No other program has announced itself.'
@@ -222,5 +222,9 @@ export const HAVE_IT_LISTEN =
 export const isNotebook = (words: readonly string[]) =>
   words.some(word => /(^|\/)ipykernel(_launcher)?(\.py|\/__main__\.py)?$/.test(word))
 
-export const HAVE_A_NOTEBOOK_LISTEN =
-  'It is the kernel of a notebook. In a cell of it: %load_ext imago   Where Python finds no imago: pip install "$(imago runtime python)"'
+/** One that does not listen. */
+export const A_NOTEBOOK = {
+  words: 'a notebook',
+  why: 'is the kernel of a notebook',
+  mend: 'In a cell of it: %load_ext imago   Where Python finds no imago: pip install "$(imago runtime python)"',
+}
