@@ -151,18 +151,15 @@ export function pastErrorsFor(
   return {
     ...past,
     gone: seen.map(({ errors, ...one }) => ({
-      ...(redactedValue(one) as typeof one),
-      errors: errors.map(({ error, ...told }) => ({
-        ...(redactedValue(told) as typeof told),
-        error: withoutSecrets(error),
-      })),
+      ...redactedValue(one),
+      errors: errors.map(({ error, ...told }) => ({ ...redactedValue(told), error: withoutSecrets(error) })),
     })),
   }
 }
 
 /** Each exception of a chain by itself: together they may be nested too deep to be redacted. */
 function withoutSecrets({ cause, ...raised }: Raised): Raised {
-  const clean = redactedValue(raised) as typeof raised
+  const clean = redactedValue(raised)
   if (cause === undefined) return clean
   return { ...clean, cause: { ...cause, exception: withoutSecrets(cause.exception) } }
 }

@@ -66,12 +66,13 @@ export class Context implements ToolContext {
   readonly signal: Signal
   readonly buffer: (path: string) => Promise<OpenBuffer | undefined>
   readonly past: () => PastErrors
-  readonly #filesOf: () => ProjectFiles
-  readonly #kernelsOf: () => CallerKernels
+  readonly #given: ContextParts
   #files: ProjectFiles | undefined
 
-  constructor({ run, level, files, kernels, past }: ContextParts) {
+  constructor(given: ContextParts) {
+    const { run, level, past } = given
     const { options } = run
+    this.#given = given
     this.call = run.call
     this.who = run.caller.who
     this.caller = run.caller.id
@@ -87,16 +88,14 @@ export class Context implements ToolContext {
     this.buffer = async path => options.buffers?.at(path, run.caller.root)
     this.signal = run.signal
     this.past = past
-    this.#filesOf = files
-    this.#kernelsOf = kernels
   }
 
   get kernels(): CallerKernels {
-    return this.#kernelsOf()
+    return this.#given.kernels()
   }
 
   get files(): ProjectFiles {
-    this.#files ??= this.#filesOf()
+    this.#files ??= this.#given.files()
     return this.#files
   }
 }
@@ -117,33 +116,29 @@ export class ContextOnKernel extends Context implements KernelContext {
   readonly again: boolean
   readonly ask: (question: Question) => Promise<string>
   readonly others: () => readonly OtherKernel[]
-  readonly #run: CallOfHandler
-  readonly #output: () => OutputLog
-  readonly #leasesOf: () => CallLeases
+  readonly #parts: ContextParts & KernelContextParts
   #leases: CallLeases | undefined
 
   constructor(given: ContextParts & KernelContextParts) {
     super(given)
+    this.#parts = given
     this.kernel = given.place.kernel
     this.kernelName = given.place.name
     this.again = given.again
     this.ask = question => given.run.ask(question)
-    this.#run = given.run
-    this.#output = given.output
     this.others = given.others
-    this.#leasesOf = given.leases
   }
 
   get leases(): CallLeases {
-    this.#leases ??= this.#leasesOf()
+    this.#leases ??= this.#parts.leases()
     return this.#leases
   }
 
   get canAsk(): boolean {
-    return this.#run.canAsk
+    return this.#parts.run.canAsk
   }
 
   get output(): OutputLog {
-    return this.#output()
+    return this.#parts.output()
   }
 }

@@ -567,12 +567,6 @@ export class Run {
     return wantedBy(this)
   }
 
-  /** The kernels of the project besides, as far as the call could have looked into them by their names. */
-  #others(name: string) {
-    const { root } = this.caller
-    return this.options.kernels.besides({ name, root }).filter(one => this.mayLook(one.name))
-  }
-
   /** Nobody is asked about a kernel that the call does not name. */
   mayLook(kernel: string): boolean {
     return this.mayLookInto(this.options.kernels.ruled(kernel))
@@ -585,10 +579,11 @@ export class Run {
 
   /** Runs the handler, and never rejects. A name that is not there yet in a program that has just begun is waited for. */
   async attempt(run: Attempt, place = this.#place): Promise<Outcome> {
+    const isOfCode = !this.tool.needs.some(need => OF_A_PROCESS.includes(need))
     for (;;) {
       const outcome = await this.#attempt(run, place)
       const isMissing = outcome.type === 'failed' && outcome.error.code === 'not_found'
-      if (!isMissing || !this.#isOfCode || this.cancelled || place === undefined) return outcome
+      if (!isMissing || !isOfCode || this.cancelled || place === undefined) return outcome
       const { kernels } = this.options
       if (!kernels.mayBeLoading(place.name)) {
         const script = kernels.runningScript(place.name)
@@ -597,11 +592,6 @@ export class Run {
       }
       await new Promise(resolve => setTimeout(resolve, LOADING_MS))
     }
-  }
-
-  /** It asks for what loading code can bring. */
-  get #isOfCode(): boolean {
-    return !this.tool.needs.some(need => OF_A_PROCESS.includes(need))
   }
 
   async #attempt(run: Attempt, place: Place | undefined): Promise<Outcome> {
@@ -630,14 +620,16 @@ export class Run {
     const kernels = () => callerKernels({ ...options, caller })
     const given = { run: this, level, files, kernels, past: () => pastErrorsFor(this) }
     if (place === undefined) return new Context(given)
-    const { leases } = options
+    const { leases, kernels: all } = options
+    const besides = { name: place.name, root: caller.root }
     return new ContextOnKernel({
       ...given,
       place,
       again: again === true,
       output: () => this.#printed(),
       leases: () => leases.of(place, this),
-      others: () => this.#others(place.name),
+      // As far as the call could have looked into them by their names.
+      others: () => all.besides(besides).filter(one => this.mayLook(one.name)),
     })
   }
 
