@@ -136,7 +136,7 @@ export class Attachments {
     if (already) throw attachedAlready(already.row(), asked.within)
     const secret = secretOf(target, { asked, programs })
     const root = realOf(asked.root)
-    const name = asked.name === undefined ? this.#freeName(target, root) : checked(asked.name)
+    const name = asked.name === undefined ? this.nameFor(target, root) : checked(asked.name)
     const former = kernels.get(name)
     const { name: announced = null, cwd = null, parent, role, works_for, announced_at } = program ?? {}
     const kernel = this.#add({
@@ -184,11 +184,6 @@ export class Attachments {
 
   #isEnding({ alive, pid }: AttachedKernel): boolean {
     return alive && pid !== undefined && !this.#options.programs.lives(pid)
-  }
-
-  /** Another text whenever something was announced or taken back. */
-  version(): string {
-    return this.#options.programs.version()
   }
 
   /** What a kernel is in its family, as far as it has announced itself: what has not is a program of its own. */
@@ -267,11 +262,6 @@ export class Attachments {
     const isFormer = (one: ProcessName) => (!lives && isSame(one)) || served.includes(String(one.pid))
     const former = this.#names.filter(isFormer)
     return [...new Set([...namesOf(process), ...serves, ...[...kernels, ...former].map(({ name }) => name)])]
-  }
-
-  /** What a program would be called as a kernel of that project. */
-  nameFor(program: Program, root: string): string {
-    return this.#freeName({ program, address: program.address }, root)
   }
 
   /** What `imago run` has started in that project and cannot listen. */
@@ -488,7 +478,6 @@ export class Attachments {
   #add(draft: AttachmentDraft): AttachedKernel {
     const kernel = new AttachedKernel(draft, {
       ...this.#options,
-      processLives: pid => this.#options.programs.lives(pid),
       ended: () => {
         this.#remember()
         this.follow()
@@ -519,8 +508,11 @@ export class Attachments {
     this.#options.store.write({ attached, names: this.#names })
   }
 
-  /** Its own name; as a member of a group where another of its name and project has that, else with its process number. */
-  #freeName({ program, address }: Target, root: string): string {
+  /**
+   * What a program would be called as a kernel of that project: its own name; as a member of a group where another of its
+   * name and project has that, else with its process number.
+   */
+  nameFor({ program, address }: Target, root: string): string {
     const { kernels } = this.#options
     const free = (name: string) => {
       const known = kernels.get(name)

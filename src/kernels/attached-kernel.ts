@@ -37,8 +37,6 @@ interface AttachedOptions extends KernelOptions {
   ended(): void
   /** It was joined again by a call. */
   again(): void
-  /** Whether a process of that number lives. */
-  processLives(pid: number): boolean
 }
 
 /**
@@ -199,7 +197,7 @@ export class AttachedKernel implements NamedKernel {
     const { announced, secret, parent } = this.#known
     if (this.alive || this.#over.signal.aborted || announced === null || secret.from !== 'announcement')
       return false
-    if (parent === undefined || !this.#options.processLives(parent)) return false
+    if (parent === undefined || !this.#options.programs.lives(parent)) return false
     return this.#options.now() - this.#endedAt < FOLLOWED_MS
   }
 
@@ -492,7 +490,7 @@ export class AttachedKernel implements NamedKernel {
     if (this.#away !== null) return `Its link is being made again: ${sentence(this.#away)}`
     const { announced, parent, role } = this.#known
     const isLeft =
-      (this.isHelper || role === 'fork') && parent !== undefined && !this.#options.processLives(parent)
+      (this.isHelper || role === 'fork') && parent !== undefined && !this.#options.programs.lives(parent)
     return isLeft ? `It was ${leftBy(announced ?? this.name, parent)}.` : null
   }
 

@@ -1,5 +1,5 @@
 import { startedOf } from '../../wire/process-start.ts'
-import type { Program, ProgramEnd, Programs, SkippedFile } from '../../wire/programs.ts'
+import type { Announcements, Program, Programs } from '../../wire/programs.ts'
 import { allOf, groupOf } from './programs.ts'
 import type { NamedKernel } from './rows.ts'
 
@@ -12,11 +12,7 @@ export const STANDINGS = ['program', 'supervisor', 'helper', 'orphan'] as const
 export type Standing = (typeof STANDINGS)[number]
 
 /** What has been announced, and what each of them is to the others. */
-export interface Family {
-  /** One for each process, sorted by name and process. */
-  readonly programs: readonly Program[]
-  readonly ends: readonly ProgramEnd[]
-  readonly skipped: readonly SkippedFile[]
+export interface Family extends Announcements {
   placeOf(program: Program): FamilyPlace
   /** The process that started it, where that has announced itself and lives. */
   parentOf(program: Program): Program | undefined

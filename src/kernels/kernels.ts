@@ -7,7 +7,7 @@ import { isProject, kernelNameOf, realOf } from '../files/roots.ts'
 import type { AnnouncedPrograms, AnnouncedRow } from './announced-row.ts'
 import { type Attach, Attachments } from './attach.ts'
 import type { OutputRow } from './background.ts'
-import type { Found, FoundKernel, KernelsOptions } from './contract.ts'
+import type { Found, KernelsOptions } from './contract.ts'
 import { besidesOf, isFull, isSameList, onlyOne, type Roster } from './families.ts'
 import { KernelError } from './kernel-error.ts'
 import { type CrashLimits, type KernelRequest, OwnedKernel } from './owned-kernel.ts'
@@ -78,8 +78,6 @@ class OpenKernels {
   readonly #options: KernelsOptions
   readonly #kernelOptions: KernelOptions
   readonly #home: string
-  /** Where programs announce themselves. */
-  readonly #searched: string
   readonly #attachments: Attachments
   readonly #started: StartedKernels
   /** What lives or listens in a root, as the announcements were, and these kernels. */
@@ -92,7 +90,6 @@ class OpenKernels {
   constructor(options: KernelsOptions) {
     const { programs, attachments: store, texts, noted, lives } = options
     this.#options = options
-    this.#searched = programs.folder
     this.#home = realOf(options.home ?? homedir())
     this.#kernelOptions = {
       texts,
@@ -151,17 +148,13 @@ class OpenKernels {
   async #reach(found: Found, wanted: Wanted): Promise<ResolvedKernel> {
     switch (found.type) {
       case 'kernel':
-        return this.#reached(found, wanted)
-      case 'program': {
-        const named = await this.#attachments.join(found.program, realOf(wanted.root))
-        return this.#reached({ named, isJoined: true }, wanted)
-      }
-      case 'configured': {
-        const named = await this.#attachments.joinFirst(found.addresses, realOf(wanted.root))
-        return this.#reached({ named, isJoined: true }, wanted)
-      }
+        return this.#reached(found.named, wanted)
+      case 'program':
+        return this.#joined(this.#attachments.join(found.program, realOf(wanted.root)), wanted)
+      case 'configured':
+        return this.#joined(this.#attachments.joinFirst(found.addresses, realOf(wanted.root)), wanted)
       case 'default':
-        return this.#reached({ named: this.#default(wanted) }, wanted)
+        return this.#reached(this.#default(wanted), wanted)
       default:
         return found satisfies never
     }
@@ -182,7 +175,11 @@ class OpenKernels {
         const { program } = found
         const roots = [...new Set([root, realOf(program.cwd)])]
         const otherNames = this.#attachments.namesOf(program)
-        return { name: this.#attachments.nameFor(program, root), otherNames, roots }
+        return {
+          name: this.#attachments.nameFor({ program, address: program.address }, root),
+          otherNames,
+          roots,
+        }
       }
       if (found.type === 'configured') {
         const [address] = found.addresses
@@ -202,21 +199,25 @@ class OpenKernels {
   }
 
   /** It lives, or comes to. */
-  async #reached({ named, isJoined = false }: FoundKernel, wanted: Wanted): Promise<ResolvedKernel> {
+  async #reached(named: NamedKernel, wanted: Wanted): Promise<ResolvedKernel> {
     const { lost, isFollowed, alive, present } = named
     const before = isFollowed || !alive || present !== undefined ? null : named.row().epoch
     const begins = !named.alive && !named.hasProgram
     if (begins && wanted.onlyLiving === true) throw this.#noneLives(wanted, named)
     const found = { name: named.name, kernel: await named.living(wanted.patienceMs, wanted.env) }
     if (lost !== undefined) return { ...found, replaces: lost }
-    if (isJoined) {
-      const root = realOf(wanted.root)
-      const takesCalls = this.#among(this.#rosterOf(root), { root }) === named
-      return { ...found, joined: { ...named.row(), takesCalls } }
-    }
     const isAnother = before !== null && before !== found.kernel.identity.epoch
     if (isFollowed || isAnother || (!alive && named.hasProgram)) return { ...found, waited: true }
     return begins ? { ...found, begun: true } : found
+  }
+
+  /** What was attached to for the call. */
+  async #joined(joining: Promise<NamedKernel>, wanted: Wanted): Promise<ResolvedKernel> {
+    const named = await joining
+    const { name, kernel } = await this.#reached(named, wanted)
+    const root = realOf(wanted.root)
+    const takesCalls = this.#among(this.#rosterOf(root), { root }) === named
+    return { name, kernel, joined: { ...named.row(), takesCalls } }
   }
 
   /** What `resolve` would answer, at once, where that kernel lives and `root` is without links; else undefined. */
@@ -250,12 +251,9 @@ class OpenKernels {
     if (kernels.length + programs.length > MOST_MEMBERS)
       throw tooManyMembers({ group, root }, { count: kernels.length + programs.length, most: MOST_MEMBERS })
     const joining = programs.map(one =>
-      memberOf(fullName(one), async () => {
-        const named = await this.#attachments.join(one, root)
-        return this.#reached({ named, isJoined: true }, wanted)
-      }),
+      memberOf(fullName(one), () => this.#joined(this.#attachments.join(one, root), wanted)),
     )
-    const living = kernels.map(named => memberOf(named.name, () => this.#reached({ named }, wanted)))
+    const living = kernels.map(named => memberOf(named.name, () => this.#reached(named, wanted)))
     return (await Promise.all([...living, ...joining])).sort(byNumber)
   }
 
@@ -462,7 +460,7 @@ class OpenKernels {
     const kernels = [...rows, ...listening].sort(byNumber)
     if (kernels.length === 0 && !isProject(root, this.#home)) throw badRoot(root, this.#home)
     const waits = waitsText(this.#startsOf(root).waiting)
-    return { kernels, searched: this.#searched, ...(waits !== '' && { waits }) }
+    return { kernels, searched: this.#options.programs.folder, ...(waits !== '' && { waits }) }
   }
 
   /**
@@ -558,7 +556,7 @@ class OpenKernels {
   #unheardOf(name: string, root: string): KernelError {
     const [kernels, silent] = [this.#in(root).map(one => one.name), this.#attachments.silentIn(root)]
     const listening = this.#attachments.joinable(root).map(fullName)
-    return unheardOf(name, { root, silent, kernels, listening, searched: this.#searched })
+    return unheardOf(name, { root, silent, kernels, listening, searched: this.#options.programs.folder })
   }
 
   /** Whoever calls from a project is told of the kernels of that one, as far as they may be named to it. */
@@ -626,7 +624,7 @@ class OpenKernels {
 
   /** What lives or listens in a root, as calls without a name see it; `root` is without links. */
   #rosterOf(root: string, how?: 'fresh'): Roster {
-    const version = this.#attachments.version()
+    const version = this.#options.programs.version()
     const living = this.#in(root).filter(one => one.alive && this.#isMember(one))
     const cached = this.#rosters.get(root)
     if (how !== 'fresh' && cached?.version === version && isSameList(cached.living, living))
@@ -693,7 +691,10 @@ class OpenKernels {
     const ended = last && this.#options.withholds?.(this.ruledAs(last.program)) === true ? undefined : last
     const [rows, { waiting }] = [this.#nameable(wanted), this.#startsOf(realOf(root))]
     const silent = this.#attachments.silentIn(realOf(root))
-    return noneLives({ root, name, lost }, { rows, searched: this.#searched, ended, silent, waiting })
+    return noneLives(
+      { root, name, lost },
+      { rows, searched: this.#options.programs.folder, ended, silent, waiting },
+    )
   }
 
   /** What a caller may be told of other kernels: those of its own root, as far as they may be named to it. */

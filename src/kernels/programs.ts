@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import { SERVERS } from '../../wire/languages.ts'
 import { startedOf } from '../../wire/process-start.ts'
-import type { Program, Programs, SkippedFile } from '../../wire/programs.ts'
+import type { Announcements, Program, Programs, SkippedFile } from '../../wire/programs.ts'
 import { isOfProject, nameFrom, realOf } from '../files/roots.ts'
 import { nearest } from '../text/nearest.ts'
 import { KernelError } from './kernel-error.ts'
@@ -26,9 +26,7 @@ export interface SilentProcess {
 }
 
 /** What is announced, and what each is to the others: see `families.ts`. */
-interface Family {
-  readonly programs: readonly Program[]
-  readonly skipped: readonly SkippedFile[]
+interface Family extends Announcements {
   placeOf(program: Program): { readonly standing: string }
   parentOf(program: Program): Program | undefined
 }
