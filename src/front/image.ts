@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { isAbsolute, relative } from 'node:path'
 import { z } from 'zod'
+import { ALONE } from '../../tools/kernels.ts'
 import type { Envelope } from '../../tools/outcome.ts'
 import { oneLine } from '../../tools/text.ts'
 import { WireError } from '../../wire/errors.ts'
@@ -228,20 +229,13 @@ export async function reachImage(image: Image): Promise<Envelope> {
 async function areSeveral(image: Image): Promise<boolean> {
   const listed = await image.call({ tool: 'kernels', args: {} })
   const { data } = KERNELS.safeParse(listed.ok ? listed.result : undefined)
-  return (data?.kernels.filter(({ state }) => !UNMEANT.has(state)).length ?? 0) > 1
+  return (data?.kernels.filter(({ state }) => !UNMEANT.includes(state)).length ?? 0) > 1
 }
 
 const KERNELS = z.object({ kernels: z.array(z.object({ state: z.string() })) })
 
 /** States of what a call without a name never goes to. */
-const UNMEANT: ReadonlySet<string> = new Set([
-  'ended',
-  'crash_loop',
-  'supervisor',
-  'helper',
-  'orphan',
-  'not_listening',
-])
+const UNMEANT: readonly string[] = [...ALONE, 'helper']
 
 /** The same, where a person can say which one is meant of several. */
 export async function reachChosen(image: Image, ask: (prompt: string) => Promise<string>): Promise<Envelope> {

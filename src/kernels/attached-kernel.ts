@@ -1,3 +1,4 @@
+import { sentence } from '../../tools/text.ts'
 import { WireError } from '../../wire/errors.ts'
 import type { InterruptReport, Kernel } from '../../wire/kernel.ts'
 import type { Joining, Program, ProgramEnd, Programs } from '../../wire/programs.ts'
@@ -469,10 +470,7 @@ export class AttachedKernel implements NamedKernel {
 
   #state(): KernelRow['state'] {
     if (!this.alive) return 'ended'
-    if (this.#kernel === undefined || this.#away !== null) return 'away'
-    const { health, running } = this.#kernel
-    if (health !== 'responsive') return health
-    return running === null ? 'ready' : 'busy'
+    return this.#kernel === undefined || this.#away !== null ? 'away' : this.#kernel.state
   }
 
   /** By a server that is not ours, an image tells of errors that wait in a debugger, and of others where that was asked for. */
@@ -507,5 +505,3 @@ export class AttachedKernel implements NamedKernel {
     })
   }
 }
-
-const sentence = (text: string) => (/[.!?]$/.test(text) ? text : `${text}.`)
