@@ -34,15 +34,13 @@ export interface EditorLanguage {
   readonly definition?: RegExp
 }
 
+const checks = () => import('./commands/language-checks.ts')
+
 const FRONT: Readonly<Record<string, FrontLanguage>> = {
   python: {
     blocks: async how => (await import('./blocks.ts')).openBlocks(how),
-    check: async (client, language) =>
-      (await import('./commands/language-checks.ts')).checkPython(client, language),
-    unchecked: async unknown => [
-      (await import('./commands/language-checks.ts')).findInterpreter(),
-      unknown('a kernel'),
-    ],
+    check: async (...asked) => (await checks()).checkPython(...asked),
+    unchecked: async unknown => [(await checks()).findInterpreter(), unknown('a kernel')],
     editor: {
       ids: ['python'],
       left: /(?:[\p{L}\p{N}_]+(?:\[[^\][]*\])*\.)*[\p{L}\p{N}_]*$/u,
@@ -55,8 +53,7 @@ const FRONT: Readonly<Record<string, FrontLanguage>> = {
     insteadOfRuntime:
       'There is nothing to install for Lisp: Imago speaks through Swank, which the image has already, and leaves nothing ' +
       'there. In the image: (swank:create-server :dont-close t)   Then: imago attach swank://4005',
-    check: async (client, language) =>
-      (await import('./commands/language-checks.ts')).checkLisp(client, language),
+    check: async (...asked) => (await checks()).checkLisp(...asked),
     unchecked: async unknown => [unknown('a lisp kernel')],
     editor: {
       ids: ['lisp', 'commonlisp', 'common-lisp'],
@@ -70,8 +67,7 @@ const FRONT: Readonly<Record<string, FrontLanguage>> = {
     insteadOfRuntime:
       'There is nothing to install into an engine: imago install wolfram brings one of its own, imago start wolfram takes ' +
       'yours, and imago attach wstp://31415 a kernel of your wstpserver.',
-    check: async (client, language) =>
-      (await import('./commands/language-checks.ts')).checkWolfram(client, language),
+    check: async (...asked) => (await checks()).checkWolfram(...asked),
     unchecked: async unknown => [unknown('a wolfram kernel')],
     editor: { ids: ['wolfram', 'mathematica', 'mma'], left: /[\p{L}\p{N}$`]*$/u, right: /^[\p{L}\p{N}$`]*/u },
   },
