@@ -72,14 +72,9 @@ const terminalOf = ({ terminal, root }: WhoChooses): string | undefined =>
 /** That kernel of that project may be named; one that bears its name later, in another project, is not meant. */
 const admission = (kernel: string, root: string): string => `${kernel} ${root}`
 
-interface CallerKernelsOptions {
-  readonly choices: Choices
-  readonly kernels: Pick<Kernels, 'project' | 'choose' | 'rootsOf'>
-  readonly caller: Caller
-}
-
 /** The kernels of the caller's project, for tools that are about them. */
-export function callerKernels({ kernels, choices, caller }: CallerKernelsOptions): CallerKernels {
+export function callerKernels({ options, caller }: Addressed): CallerKernels {
+  const { kernels, choices } = options
   return {
     list: () => {
       const { chosen, lately } = choices.of(caller)
@@ -109,10 +104,11 @@ export function callerKernels({ kernels, choices, caller }: CallerKernelsOptions
 }
 
 /** A call, as far as it says which kernel it is for. */
-interface Addressed {
+export interface Addressed {
   readonly options: {
     readonly choices: Choices
-    readonly kernels: Pick<Kernels, 'attachable'>
+    readonly kernels: Pick<Kernels, 'attachable' | 'besides' | 'choose' | 'project' | 'rootsOf' | 'ruledAs'>
+    readonly past?: (isWanted: (cwd: string) => boolean) => PastErrors
   }
   readonly caller: Caller
   readonly tool: Tool
@@ -136,14 +132,7 @@ export function wantedBy(call: Addressed): Wanted {
 }
 
 /** What processes of the caller's project have left of their errors, without their secrets. */
-export function pastErrorsFor(
-  call: Pick<Addressed, 'caller' | 'mayLookInto'> & {
-    readonly options: {
-      readonly past?: (isWanted: (cwd: string) => boolean) => PastErrors
-      readonly kernels: Pick<Kernels, 'ruledAs'>
-    }
-  },
-): PastErrors {
+export function pastErrorsFor(call: Addressed): PastErrors {
   const { kernels } = call.options
   const root = realOf(call.caller.root)
   const past = call.options.past?.(cwd => isOfProject(realOf(cwd), root)) ?? { gone: [], skipped: [] }

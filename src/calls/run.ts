@@ -24,14 +24,7 @@ import type { Checked, Registry } from '../registry/registry.ts'
 import type { Leases } from '../suspensions/leases.ts'
 import { openOutput, type TextStore, type TextStores } from '../text/texts.ts'
 import { bounded, codeOf, enveloped, type FinalOutcome, noticed, noticeOf } from './answer.ts'
-import {
-  type Choices,
-  callerKernels,
-  elsewhereOf,
-  pastErrorsFor,
-  targetOf,
-  wantedBy,
-} from './caller-kernels.ts'
+import { type Choices, elsewhereOf, targetOf, wantedBy } from './caller-kernels.ts'
 import { Context, ContextOnKernel, type OpenBuffers } from './context.ts'
 import type { CallEvent, Caller, CallFacts, CallRequest, Judgement, Ruling } from './contract.ts'
 import { faultOf, kernelFault, saysNoneLives, withdrawn } from './faults.ts'
@@ -617,19 +610,14 @@ export class Run {
   context(level: Level, { again }: Pick<Attempt, 'again'> = {}, place = this.#place): Context {
     const { caller, options } = this
     const files = () => options.files.of(caller.root, this.#shows())
-    const kernels = () => callerKernels({ ...options, caller })
-    const given = { run: this, level, files, kernels, past: () => pastErrorsFor(this) }
+    const given = { run: this, level, files }
     if (place === undefined) return new Context(given)
-    const { leases, kernels: all } = options
-    const besides = { name: place.name, root: caller.root }
     return new ContextOnKernel({
       ...given,
       place,
       again: again === true,
       output: () => this.#printed(),
-      leases: () => leases.of(place, this),
-      // As far as the call could have looked into them by their names.
-      others: () => all.besides(besides).filter(one => this.mayLook(one.name)),
+      leases: () => options.leases.of(place, this),
     })
   }
 

@@ -43,7 +43,7 @@ import {
   type NamedKernel,
   rowOf,
 } from './rows.ts'
-import { type Started, StartedKernels } from './started-store.ts'
+import { StartedKernels } from './started-store.ts'
 import { type Trial, tryLanguage } from './trial.ts'
 import {
   type Attachable,
@@ -711,7 +711,12 @@ class OpenKernels {
   #default({ root: given, env }: Wanted): NamedKernel {
     const root = this.#rootOf(given)
     const before = this.#started.otherIn(root)
-    if (before !== undefined) return this.#startedAgain(before, env)
+    if (before !== undefined) {
+      // It begins again as what it was, so that no other language answers; a script is for a person to run again.
+      const { name, language, script } = before
+      if (script !== undefined) throw programEnded({ name, root, language, script, how: ENDED_BEFORE })
+      return this.#add({ language, name: this.#free(name), root, env }, ENDED_BEFORE)
+    }
     refuseOtherLanguage(root)
     const named = this.#add({
       language: DEFAULT_LANGUAGE.name,
@@ -721,12 +726,6 @@ class OpenKernels {
     })
     this.#defaults.set(root, named.name)
     return named
-  }
-
-  /** It begins again as what it was, so that no other language answers; a script is for a person to run again. */
-  #startedAgain({ root, name, language, script }: Started, env: KernelRequest['env']): NamedKernel {
-    if (script !== undefined) throw programEnded({ name, root, language, script, how: ENDED_BEFORE })
-    return this.#add({ language, name: this.#free(name), root, env }, ENDED_BEFORE)
   }
 
   #add(request: KernelRequest, lost?: string): OwnedKernel {
