@@ -181,7 +181,7 @@ function checkPolicy(asked: CheckRequest, options: CheckingOptions): Outcome<Che
     }),
     projects,
     notes: [
-      ...notesOf(tool, { named: known.kernel, kernel, rules }),
+      ...notesOf(tool, known.kernel, { kernel, rules }),
       ...strictMembers(call, asked.root, options),
       ...(rule.from.type === 'elsewhere' && !stopped ? [AT_A_TERMINAL] : []),
       ...(waiting.length === 0 ? [] : [WAITING]),
@@ -252,13 +252,7 @@ const AT_A_TERMINAL = 'A person who makes the call at a terminal of their own is
 
 const WAITING = 'Rules that wait to be accepted were left out; imago policy lists them.'
 
-interface NamedKernels {
-  readonly named: string | null
-  readonly kernel: string | null
-  readonly rules: readonly Rule[]
-}
-
-function notesOf(tool: Tool, { named, kernel, rules }: NamedKernels): readonly string[] {
+function notesOf(tool: Tool, named: string | null, { kernel, rules }: Pick<Asked, 'kernel' | 'rules'>) {
   if (named !== null || tool.needs.length === 0 || rules.every(rule => rule.kernel === undefined)) return []
   return kernel === null
     ? ['No kernel was named; rules about kernels are asked with the one that the call would get.']
