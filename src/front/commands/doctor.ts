@@ -1,7 +1,7 @@
 import { lstatSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { TOOLS } from '../../../tools/index.ts'
-import { duration } from '../../../tools/text.ts'
+import { counted, duration } from '../../../tools/text.ts'
 import { messageOf } from '../../../wire/errors.ts'
 import {
   DEFAULT_LANGUAGE,
@@ -156,7 +156,7 @@ async function checkDaemon(client: DaemonClient, { configDir, log: ownLog }: Pat
   const asked = performance.now()
   const { version, pid, uptime_ms, log, web, clients, kernels } = await client.request('status', {})
   const took = milliseconds(performance.now() - asked)
-  const found = `version ${version}, process ${pid}, since ${duration(uptime_ms)}, ${count(clients, 'client')}, ${count(kernels, 'kernel')}`
+  const found = `version ${version}, process ${pid}, since ${duration(uptime_ms)}, ${counted(clients, 'client')}, ${counted(kernels, 'kernel')}`
   return {
     title: 'Daemon',
     checks: [
@@ -221,8 +221,6 @@ async function checkKernel(
   const { message: why, next } = envelope.error
   return { name, state: 'broken', found: why, ...(next !== null && { fix: next }) }
 }
-
-const count = (number: number, what: string) => `${number} ${what}${number === 1 ? '' : 's'}`
 
 /** This program itself: its version, its Node, and whether a shell finds it. */
 function checkProgram(env: Where['env']): Area {
