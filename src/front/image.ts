@@ -12,7 +12,6 @@ import { findRoot, VERSION } from '../paths.ts'
 import type { SuspensionEvent } from '../suspensions/rows.ts'
 import { connectDaemon, type DaemonClient } from './client.ts'
 import { lostDaemon } from './print.ts'
-import type { Method, Methods } from './protocol.ts'
 import { type OpenSeat, openToldSeat, type SeatOptions } from './seat/open-seat.ts'
 
 /** The image behind a prompt, and the daemon on the way to it. A connection that was lost is made again. */
@@ -25,10 +24,7 @@ export interface Image {
   use(kernel: string): void
   /** One call of a tool in that kernel, unless its arguments name one. A daemon that is lost is an answer. */
   call(call: ImageCall): Promise<Envelope>
-  request<M extends Exclude<Method, 'call'>>(
-    method: M,
-    params: Methods[M]['params'],
-  ): Promise<Methods[M]['result']>
+  readonly request: DaemonClient['request']
   /** Takes a seat on that connection, as `openSeat` does: it ends with it. */
   sit(options: SeatOptions): Promise<OpenSeat>
   /** The row of that kernel, if there is one. */
