@@ -172,18 +172,9 @@ function boundWithin(result: unknown, tokens: number, texts: Pick<TextStore, 'ke
   const isWithin = (value: unknown) => tokensAtMost(json(value), tokens) <= tokens
   if (isWithin(result)) return result
   const keeper = openKeeper(result, texts)
+  const cut = (limits: Limits, where: Where) => flagged(plain(result, showing(limits, where)))
   for (let limits = WIDEST; limits.items >= NARROWEST.items; limits = narrower(limits))
-    if (
-      isWithin(
-        flagged(
-          plain(
-            result,
-            showing(limits, () => LONGEST_WHERE),
-          ),
-        ),
-      )
-    )
-      return flagged(plain(result, showing(limits, keeper.where)))
+    if (isWithin(cut(limits, () => LONGEST_WHERE))) return cut(limits, keeper.where)
   return { truncated: true, text: shortened(keeper.all, tokens - ENVELOPE_TOKENS, texts) }
 }
 
