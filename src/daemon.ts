@@ -93,13 +93,11 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
   const instance = await becomeInstance(paths, webPort)
   removeRemains(paths)
   const log = openLog({ path: paths.log, level: config.daemon.log_level })
+  const logged = (sentence: string, error: unknown) => log.error({ error }, sentence)
   const begun = performance.now()
 
   const registry = openRegistry(TOOLS)
-  const texts = openTexts({
-    stateDir: paths.stateDir,
-    log: (sentence, error) => log.error({ error }, sentence),
-  })
+  const texts = openTexts({ stateDir: paths.stateDir, log: logged })
   const journal = openJournal({ stateDir: paths.stateDir, version: VERSION })
   let subscriptions: Subscriptions | undefined
   const touch = (...topics: readonly Topic[]) => {
@@ -154,7 +152,7 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
     freshMs: POLICY_FRESH_MS,
     tools: registry,
     changed: change => journal.later({ type: 'policy', ...change }),
-    log: (sentence, error) => log.error({ error }, sentence),
+    log: logged,
   })
   const files = openFiles({
     roots: config.files.roots,
@@ -190,11 +188,10 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
       ),
     }),
     clock: SYSTEM_CLOCK,
-    log: (sentence, error) => log.error({ error }, sentence),
+    log: logged,
     patienceMs: config.calls.patience_seconds * 1_000,
     lookMs: config.calls.look_seconds * 1_000,
   })
-  const logged = (sentence: string, error: unknown) => log.error({ error }, sentence)
   const runProcesses = openRunProcesses({ command: config.runs.resume, log: logged, paths })
   const held = new HeldQuestions({
     stateDir: paths.stateDir,

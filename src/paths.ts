@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
-import { dirname, isAbsolute, join, resolve } from 'node:path'
+import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path'
 import { readBounded } from '../wire/bounded-file.ts'
 import { messageOf } from '../wire/errors.ts'
 import { Failure } from './failure.ts'
@@ -209,6 +209,22 @@ export function findRoot(from: string, home: string = homedir()): string {
   for (let folder = start; folder !== home && dirname(folder) !== folder; folder = dirname(folder))
     if (MARKS.some(mark => existsSync(join(folder, mark)))) return folder
   return start
+}
+
+/** Where a shell finds a program of that name; undefined where it finds none. */
+export const onPath = (name: string, env: Environment = process.env): string | undefined =>
+  (env.PATH ?? '')
+    .split(delimiter)
+    .map(folder => join(folder, name))
+    .find(isProgram)
+
+export function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** The folder that holds this package: `package.json`, and the peers in other languages under `wire/peers`. */

@@ -155,7 +155,7 @@ export const getLastError = defineTool({
     if (number !== undefined && shown === undefined) return noSuchError(number, errors)
     const others = [
       ...errors.filter(one => one !== shown).map(one => summaryOf(one)),
-      ...(whose === 'callers' ? [] : past.errors.map(pastSummaryOf)),
+      ...(whose === 'callers' ? [] : past.errors.map(({ error, of }) => summaryOf(error, of))),
     ].slice(0, PROGRAM_ERRORS)
     const left = { ...leftBy(past), ...(unread && { in_futures: unread }) }
     if (shown !== undefined) {
@@ -217,13 +217,9 @@ interface NotedError {
   readonly of?: GoneProcess
 }
 
-interface PastError extends NotedError {
-  readonly of: GoneProcess
-}
-
 interface Past extends PastErrors {
   /** Newest first. */
-  readonly errors: readonly PastError[]
+  readonly errors: readonly Required<NotedError>[]
 }
 
 /** `kernel`: only of processes that are called so, by name, number or both. */
@@ -270,7 +266,7 @@ function pastError(
   living?: Left,
 ): Outcome<ErrorShown> | undefined {
   const { errors } = past
-  const isMeant = ({ error, of }: PastError) =>
+  const isMeant = ({ error, of }: Required<NotedError>) =>
     (process === undefined || of.pid === process) && (number === undefined || error.number === number)
   const shown = errors.find(isMeant)
   if (errors.length === 0) return undefined
@@ -278,15 +274,13 @@ function pastError(
   const { error, last: at, ...program } = shown.error
   return ok<ErrorShown>({
     ...{ error, who: null, call: null, at, seen: [], program, of: shown.of },
-    others: errors.filter(one => one !== shown).map(pastSummaryOf),
+    others: errors.filter(one => one !== shown).map(({ error, of }) => summaryOf(error, of)),
     ...(living ?? { living: false, ...leftBy(past) }),
   })
 }
 
 const noneLeft = (past: Past): Outcome<ErrorShown> =>
   ok<ErrorShown>({ ...NO_ERROR, living: false, seen: [], others: [], ...leftBy(past) })
-
-const pastSummaryOf = ({ error, of }: PastError): ErrorSummary => summaryOf(error, of)
 
 function noSuchPast({ errors }: Past): Failed {
   const known = errors.map(({ error, of }) => `${error.number} of process ${of.pid}`)
@@ -652,10 +646,10 @@ export const threads = defineTool({
     const query = given<ThreadsQuery>({ filter, locals, limit, frames: FRAMES, all: all || undefined })
     const outcome = await lookUp({ look: 'threads', query, words }, context)
     if (outcome.type !== 'ok') return outcome
-    const proved = withoutOurs({
-      ...outcome.result,
-      ...(await stacksProved(outcome.result, context)),
-    })
+    const { threads, tasks } = await stacksProved(outcome.result, context)
+    // Imago's own threads are nobody's business but ours.
+    const programs = threads.filter(({ role }) => role !== 'imago')
+    const proved = { ...outcome.result, threads: programs, tasks }
     return ok(fitted(all ? proved : folded(proved)))
   },
 
@@ -674,12 +668,6 @@ function folded(found: Threads & Told): ThreadsShown {
   const some = [...threads, ...tasks].some(({ frames }) => frames.some(isFolded))
   return { ...found, threads, tasks, ...(some && { open: OPEN_ALL }) }
 }
-
-/** Imago's own threads are nobody's business but ours. */
-const withoutOurs = <Found extends Threads>(found: Found): Found => ({
-  ...found,
-  threads: found.threads.filter(({ role }) => role !== 'imago'),
-})
 
 /** What fits into an answer: first without the locals of outer frames, then with fewer stacks. */
 function fitted(found: ThreadsShown): ThreadsShown {

@@ -112,7 +112,7 @@ function groupsOf(kernels: readonly ProjectKernel[]): readonly string[] {
 }
 
 /** States of what is no member of a group. */
-const ALONE = ['supervisor', 'orphan', 'not_listening', 'ended', 'crash_loop']
+export const ALONE = ['supervisor', 'orphan', 'not_listening', 'ended', 'crash_loop']
 
 const groupLine = (group: string): string =>
   `look at all of ${oneLine(group)}, or trace in all: name the kernel ${JSON.stringify(`${group}/*`)}`

@@ -204,6 +204,9 @@ export function pageLine(page: {
   return `${count} ${what[(total ?? shown) === 1 ? 0 : 1]}${more}`
 }
 
+/** With one mark at its end, whether or not it brought one. */
+export const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`)
+
 /** `1 subclass`, `3 subclasses`. */
 export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`

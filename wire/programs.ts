@@ -45,6 +45,15 @@ export interface ProgramEnd {
   readonly ended: string
 }
 
+/** What programs have said of themselves. */
+export interface Announcements {
+  /** Sorted by name and process. */
+  readonly programs: readonly Program[]
+  /** Oldest first. */
+  readonly ends: readonly ProgramEnd[]
+  readonly skipped: readonly SkippedFile[]
+}
+
 /** A file that stands among the announcements and is not taken for one; `reason` goes on from its name. */
 export interface SkippedFile {
   readonly file: string
@@ -60,12 +69,8 @@ export type HomeSecret =
 
 /** The programs of this user that listen, wherever they run on this machine, and Swank servers. */
 export interface Programs {
-  /** What they have announced, without asking any of them; sorted by name and process. */
-  read(): {
-    readonly programs: readonly Program[]
-    readonly ends: readonly ProgramEnd[]
-    readonly skipped: readonly SkippedFile[]
-  }
+  /** What they have announced, without asking any of them. */
+  read(): Announcements
   /** Where they announce themselves. */
   readonly folder: string
   /** Another text whenever something was announced or taken back since it was asked before; costs one look at a folder. */

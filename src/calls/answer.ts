@@ -1,5 +1,6 @@
 import type { Tool } from '../../tools/define.ts'
 import { type Envelope, failedInside, type Outcome, type ToolError } from '../../tools/outcome.ts'
+import { isRecord } from '../../tools/record.ts'
 import { showEnvelope } from '../../tools/show.ts'
 import { beginning } from '../../tools/text.ts'
 import { ANSWER_TOKENS, beginningWithin, endingWithin, tokensAtMost } from '../../tools/tokens.ts'
@@ -94,8 +95,8 @@ export function noticed(outcome: FinalOutcome, notice: string | undefined): Fina
     return { type: 'failed', error: { ...outcome.error, details: told } }
   }
   const { result } = outcome
-  if (typeof result !== 'object' || result === null || Array.isArray(result)) return outcome
-  return { type: 'ok', result: { ...result, notice: both(notice, Reflect.get(result, 'notice')) } }
+  if (!isRecord(result)) return outcome
+  return { type: 'ok', result: { ...result, notice: both(notice, result.notice) } }
 }
 
 /** The same for a call that may have to begin again, and then says nothing yet. */
@@ -171,18 +172,9 @@ function boundWithin(result: unknown, tokens: number, texts: Pick<TextStore, 'ke
   const isWithin = (value: unknown) => tokensAtMost(json(value), tokens) <= tokens
   if (isWithin(result)) return result
   const keeper = openKeeper(result, texts)
+  const cut = (limits: Limits, where: Where) => flagged(plain(result, showing(limits, where)))
   for (let limits = WIDEST; limits.items >= NARROWEST.items; limits = narrower(limits))
-    if (
-      isWithin(
-        flagged(
-          plain(
-            result,
-            showing(limits, () => LONGEST_WHERE),
-          ),
-        ),
-      )
-    )
-      return flagged(plain(result, showing(limits, keeper.where)))
+    if (isWithin(cut(limits, () => LONGEST_WHERE))) return cut(limits, keeper.where)
   return { truncated: true, text: shortened(keeper.all, tokens - ENVELOPE_TOKENS, texts) }
 }
 
@@ -265,11 +257,7 @@ function cutText(text: string, chars: number, where: Where): string {
   return head + cutMark(text.length - head.length - tail.length, where(text)) + tail
 }
 
-function flagged(value: unknown): unknown {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? { ...value, truncated: true }
-    : value
-}
+const flagged = (value: unknown): unknown => (isRecord(value) ? { ...value, truncated: true } : value)
 
 /** What does not fit even with everything in it cut short. */
 function asText({ all, where }: Keeper): unknown {

@@ -5,7 +5,6 @@ import type { Raised } from '../../wire/kernel.ts'
 import { isOfProject, realOf } from '../files/roots.ts'
 import { redactedValue } from '../journal/redaction.ts'
 import type { Kernels } from '../kernels/kernels.ts'
-import { groupOf } from '../kernels/programs.ts'
 import type { Attachable, MeantKernel, Wanted } from '../kernels/wanted.ts'
 import type { Checked } from '../registry/registry.ts'
 import type { Caller } from './contract.ts'
@@ -73,14 +72,9 @@ const terminalOf = ({ terminal, root }: WhoChooses): string | undefined =>
 /** That kernel of that project may be named; one that bears its name later, in another project, is not meant. */
 const admission = (kernel: string, root: string): string => `${kernel} ${root}`
 
-interface CallerKernelsOptions {
-  readonly choices: Choices
-  readonly kernels: Pick<Kernels, 'project' | 'choose' | 'rootsOf'>
-  readonly caller: Caller
-}
-
 /** The kernels of the caller's project, for tools that are about them. */
-export function callerKernels({ kernels, choices, caller }: CallerKernelsOptions): CallerKernels {
+export function callerKernels({ options, caller }: Addressed): CallerKernels {
+  const { kernels, choices } = options
   return {
     list: () => {
       const { chosen, lately } = choices.of(caller)
@@ -110,10 +104,11 @@ export function callerKernels({ kernels, choices, caller }: CallerKernelsOptions
 }
 
 /** A call, as far as it says which kernel it is for. */
-interface Addressed {
+export interface Addressed {
   readonly options: {
     readonly choices: Choices
-    readonly kernels: Pick<Kernels, 'attachable'>
+    readonly kernels: Pick<Kernels, 'attachable' | 'besides' | 'choose' | 'project' | 'rootsOf' | 'ruledAs'>
+    readonly past?: (isWanted: (cwd: string) => boolean) => PastErrors
   }
   readonly caller: Caller
   readonly tool: Tool
@@ -137,35 +132,23 @@ export function wantedBy(call: Addressed): Wanted {
 }
 
 /** What processes of the caller's project have left of their errors, without their secrets. */
-export function pastErrorsFor(
-  call: Pick<Addressed, 'caller' | 'mayLookInto'> & {
-    readonly options: {
-      readonly past?: (isWanted: (cwd: string) => boolean) => PastErrors
-      readonly kernels: Pick<Kernels, 'namesOf'>
-    }
-  },
-): PastErrors {
+export function pastErrorsFor(call: Addressed): PastErrors {
   const { kernels } = call.options
   const root = realOf(call.caller.root)
   const past = call.options.past?.(cwd => isOfProject(realOf(cwd), root)) ?? { gone: [], skipped: [] }
-  const seen = past.gone.filter(one =>
-    call.mayLookInto({ name: groupOf(one), otherNames: kernels.namesOf(one), roots: [realOf(one.cwd)] }),
-  )
+  const seen = past.gone.filter(one => call.mayLookInto(kernels.ruledAs(one)))
   return {
     ...past,
     gone: seen.map(({ errors, ...one }) => ({
-      ...(redactedValue(one) as typeof one),
-      errors: errors.map(({ error, ...told }) => ({
-        ...(redactedValue(told) as typeof told),
-        error: withoutSecrets(error),
-      })),
+      ...redactedValue(one),
+      errors: errors.map(({ error, ...told }) => ({ ...redactedValue(told), error: withoutSecrets(error) })),
     })),
   }
 }
 
 /** Each exception of a chain by itself: together they may be nested too deep to be redacted. */
 function withoutSecrets({ cause, ...raised }: Raised): Raised {
-  const clean = redactedValue(raised) as typeof raised
+  const clean = redactedValue(raised)
   if (cause === undefined) return clean
   return { ...clean, cause: { ...cause, exception: withoutSecrets(cause.exception) } }
 }

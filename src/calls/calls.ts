@@ -43,12 +43,7 @@ export function openCalls(options: CallsOptions): Calls {
   const gone = new Set<string>()
   const lives = openLives()
   const choices = new Choices(kernel => options.kernels.lasts(kernel))
-  const all: RunOptions = {
-    ...options,
-    jobs,
-    choices,
-    planned: plannedCall,
-  }
+  const all: RunOptions = { ...options, jobs, choices, planned: plannedCall }
   const answered = (outcome: Outcome, { caller }: CallRequest) =>
     enveloped(bounded(outcome, texts.of(caller.root)))
 
@@ -138,7 +133,7 @@ export function openCalls(options: CallsOptions): Calls {
       try {
         const admitted = admit(request)
         if (!(admitted instanceof Run)) return answered(admitted, request)
-        const answer = await waitFor({ run: admitted, jobs, request, clock, cancelMs: CANCEL_MS })
+        const answer = await waitFor({ run: admitted, jobs, request, clock })
         const told = admitted.places.map(place => lives.told(admitted, place, answer.ok))
         const others = (await Promise.all(told)).flat()
         return others.length === 0 ? answer : withNotices(answer, others)
@@ -236,15 +231,13 @@ interface CallWait {
   readonly jobs: Jobs
   readonly request: CallRequest
   readonly clock: Clock
-  /** How long after a cancel the caller waits to see the code stop, in milliseconds. */
-  readonly cancelMs: number
 }
 
 /**
  * What one caller is answered: how the call ended or, once its patience is over, that it goes on as a job. An
  * aborted request has the call cancelled, and waits a little for what comes of that. Never rejects.
  */
-function waitFor({ run, jobs, request, clock, cancelMs }: CallWait): Promise<Envelope> {
+function waitFor({ run, jobs, request, clock }: CallWait): Promise<Envelope> {
   return new Promise(resolve => {
     const endings = [run.join(request), progress({ run, request, clock })]
     const answer = (envelope: Envelope) => {
@@ -277,7 +270,7 @@ function waitFor({ run, jobs, request, clock, cancelMs }: CallWait): Promise<Env
       run.whenTracked(() => endings.push(wait(run.patienceMs))),
       onAbort(request.signal, () => {
         run.cancel()
-        endings.push(wait(cancelMs))
+        endings.push(wait(CANCEL_MS))
       }),
       onAbort(request.gone, () => endings.push(wait(0))),
     )
@@ -301,7 +294,7 @@ function onAbort(signal: Signal | undefined, run: () => void): () => void {
 }
 
 /** News that nothing is new, for whoever listens. */
-function progress({ run, request, clock }: Omit<CallWait, 'cancelMs' | 'jobs'>): () => void {
+function progress({ run, request, clock }: Omit<CallWait, 'jobs'>): () => void {
   if (request.on === undefined) return () => undefined
   const tick = () => {
     const plan = run.job?.asking?.plan

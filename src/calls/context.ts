@@ -18,7 +18,7 @@ import type { CallId, Kernel, Question } from '../../wire/kernel.ts'
 import type { Signal } from '../../wire/signal.ts'
 import type { ResolvedKernel } from '../kernels/wanted.ts'
 import type { TextStore } from '../text/texts.ts'
-import type { Caller } from './contract.ts'
+import { type Addressed, callerKernels, pastErrorsFor } from './caller-kernels.ts'
 import type { JobBook } from './jobs.ts'
 
 /** What editors have open. */
@@ -28,13 +28,12 @@ export interface OpenBuffers {
 }
 
 /** The call, as far as its handler may know it. */
-interface CallOfHandler {
+interface CallOfHandler extends Addressed {
   readonly call: CallId
-  readonly caller: Caller
   readonly texts: TextStore
   readonly signal: Signal
   readonly canAsk: boolean
-  readonly options: {
+  readonly options: Addressed['options'] & {
     readonly lookMs: number
     readonly jobs: JobBook
     readonly sources: Pick<Sources, 'prove'>
@@ -48,8 +47,6 @@ interface ContextParts {
   readonly level: Level
   /** The files of the caller's project, as far as the policy lets the call see them. */
   files(): ProjectFiles
-  kernels(): CallerKernels
-  past(): PastErrors
 }
 
 /** What a handler is given. */
@@ -66,12 +63,13 @@ export class Context implements ToolContext {
   readonly signal: Signal
   readonly buffer: (path: string) => Promise<OpenBuffer | undefined>
   readonly past: () => PastErrors
-  readonly #filesOf: () => ProjectFiles
-  readonly #kernelsOf: () => CallerKernels
+  readonly #given: ContextParts
   #files: ProjectFiles | undefined
 
-  constructor({ run, level, files, kernels, past }: ContextParts) {
+  constructor(given: ContextParts) {
+    const { run, level } = given
     const { options } = run
+    this.#given = given
     this.call = run.call
     this.who = run.caller.who
     this.caller = run.caller.id
@@ -86,17 +84,15 @@ export class Context implements ToolContext {
     this.pathOf = path => resolve(run.caller.root, path)
     this.buffer = async path => options.buffers?.at(path, run.caller.root)
     this.signal = run.signal
-    this.past = past
-    this.#filesOf = files
-    this.#kernelsOf = kernels
+    this.past = () => pastErrorsFor(run)
   }
 
   get kernels(): CallerKernels {
-    return this.#kernelsOf()
+    return callerKernels(this.#given.run)
   }
 
   get files(): ProjectFiles {
-    this.#files ??= this.#filesOf()
+    this.#files ??= this.#given.files()
     return this.#files
   }
 }
@@ -107,7 +103,6 @@ interface KernelContextParts {
   readonly again: boolean
   output(): OutputLog
   leases(): CallLeases
-  others(): readonly OtherKernel[]
 }
 
 /** The same on a kernel, whose output is kept from when it is first asked for. */
@@ -117,33 +112,32 @@ export class ContextOnKernel extends Context implements KernelContext {
   readonly again: boolean
   readonly ask: (question: Question) => Promise<string>
   readonly others: () => readonly OtherKernel[]
-  readonly #run: CallOfHandler
-  readonly #output: () => OutputLog
-  readonly #leasesOf: () => CallLeases
+  readonly #parts: ContextParts & KernelContextParts
   #leases: CallLeases | undefined
 
   constructor(given: ContextParts & KernelContextParts) {
     super(given)
+    this.#parts = given
     this.kernel = given.place.kernel
     this.kernelName = given.place.name
     this.again = given.again
     this.ask = question => given.run.ask(question)
-    this.#run = given.run
-    this.#output = given.output
-    this.others = given.others
-    this.#leasesOf = given.leases
+    const { run, place } = given
+    const besides = { name: place.name, root: run.caller.root }
+    // As far as the call could have looked into them by their names.
+    this.others = () => run.options.kernels.besides(besides).filter(({ name }) => run.mayLook(name))
   }
 
   get leases(): CallLeases {
-    this.#leases ??= this.#leasesOf()
+    this.#leases ??= this.#parts.leases()
     return this.#leases
   }
 
   get canAsk(): boolean {
-    return this.#run.canAsk
+    return this.#parts.run.canAsk
   }
 
   get output(): OutputLog {
-    return this.#output()
+    return this.#parts.output()
   }
 }

@@ -83,7 +83,7 @@ export class GroupRun extends Run {
 
   /** Why the rules about that member keep the call from it, where they are stricter than those about all. */
   #closed(kernel: string, level: Level): Refusal | undefined {
-    const ruled = this.ruled(kernel)
+    const ruled = this.options.kernels.ruled(kernel)
     const judged = this.judge({ level }, this.policyOn([], { kernel: ruled }), ruled)
     if (judged.decision === 'deny') return judged.refusal
     if (judged.decision === 'allow' || this.judge({ level }).decision === 'ask') return undefined

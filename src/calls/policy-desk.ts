@@ -1,6 +1,6 @@
 import { type Level, stricter } from '../../tools/contract.ts'
 import type { Tool } from '../../tools/define.ts'
-import { type Failed, type Outcome, ok } from '../../tools/outcome.ts'
+import { type Outcome, ok } from '../../tools/outcome.ts'
 import type { Files } from '../files/files.ts'
 import type { Decision } from '../journal/entries.ts'
 import type { Kernels } from '../kernels/kernels.ts'
@@ -40,23 +40,19 @@ export function openPolicyDesk(options: CheckingOptions & AcceptingOptions): Pol
   }
 }
 
-/** The kernels that a call to all of a group would go to. */
-function membersOf(kernel: string | null, root: string, { kernels }: CheckingOptions): readonly string[] {
-  return kernel?.endsWith(ALL_OF_GROUP) ? kernels.membersOf(kernel.slice(0, -ALL_OF_GROUP.length), root) : []
-}
-
-interface MemberCall {
-  readonly call: Omit<Asked, 'rules'>
-  readonly asked: CheckRequest
-  readonly options: CheckingOptions
-}
-
-/** What a member of a group is kept from by rules about itself. */
-function strictIn(kernel: string, { call, asked, options }: MemberCall): readonly string[] {
-  const { kernels, policy } = options
-  const { rules } = policy.rulesFor(asked.root, { roots: kernels.rootsOf(kernel) })
-  const { decision, rule } = decide({ ...call, kernel, otherNames: kernels.otherNames(kernel), rules })
-  return decision === 'allow' ? [] : [`In ${kernel}: ${decision}, by ${placeOf(rule)}.`]
+/** What the members of a group are kept from, where a call would go to all of it, by rules about themselves. */
+function strictMembers(
+  call: Omit<Asked, 'rules'>,
+  root: string,
+  { kernels, policy }: CheckingOptions,
+): readonly string[] {
+  if (!call.kernel?.endsWith(ALL_OF_GROUP)) return []
+  return kernels.membersOf(call.kernel.slice(0, -ALL_OF_GROUP.length), root).flatMap(kernel => {
+    const { roots, otherNames } = kernels.ruled(kernel)
+    const { rules } = policy.rulesFor(root, { roots })
+    const { decision, rule } = decide({ ...call, kernel, otherNames, rules })
+    return decision === 'allow' ? [] : [`In ${kernel}: ${decision}, by ${placeOf(rule)}.`]
+  })
 }
 
 /** An operation of the client protocol on a kernel. */
@@ -70,7 +66,7 @@ interface JudgeRequest {
 
 function judgeOperation(asked: JudgeRequest, { policy, kernels }: CheckingOptions) {
   const { root, method, level, kernel } = asked
-  const [roots, otherNames] = [kernels.rootsOf(kernel), kernels.otherNames(kernel)]
+  const { roots, otherNames } = kernels.ruled(kernel)
   const { rules, problem } = policy.rulesFor(root, { roots })
   if (problem !== undefined && level !== 'safe') return { decision: 'deny', by: PROBLEM } as const
   const elsewhere = !roots.includes(root)
@@ -136,7 +132,7 @@ interface ProjectReport {
 
 interface CheckingOptions {
   readonly policy: Policy
-  readonly kernels: Pick<Kernels, 'meant' | 'otherNames' | 'membersOf' | 'rootsOf' | 'attachable'>
+  readonly kernels: Pick<Kernels, 'meant' | 'ruled' | 'membersOf' | 'attachable'>
   readonly registry: Registry
   readonly files: Files
 }
@@ -146,8 +142,7 @@ function checkPolicy(asked: CheckRequest, options: CheckingOptions): Outcome<Che
   const tool = options.registry.find(asked.tool)
   if (tool === undefined) return unknownTool(asked.tool, options.registry)
   const known = knownOf(tool, asked, options)
-  if (known.type === 'failed') return known
-  if (known.type === 'refused') return known.refusal
+  if (known.type !== 'known') return known
   const { as, paths, target } = known
   const attached = target === undefined ? undefined : options.kernels.attachable(target, asked.root)
   const wanted = { name: known.kernel ?? undefined, root: asked.root, env: {}, onlyLiving: !tool.starts }
@@ -186,8 +181,8 @@ function checkPolicy(asked: CheckRequest, options: CheckingOptions): Outcome<Che
     }),
     projects,
     notes: [
-      ...notesOf(tool, { named: known.kernel, kernel, rules }),
-      ...membersOf(kernel, asked.root, options).flatMap(member => strictIn(member, { call, asked, options })),
+      ...notesOf(tool, known.kernel, { kernel, rules }),
+      ...strictMembers(call, asked.root, options),
       ...(rule.from.type === 'elsewhere' && !stopped ? [AT_A_TERMINAL] : []),
       ...(waiting.length === 0 ? [] : [WAITING]),
     ],
@@ -205,12 +200,10 @@ interface KnownOfCall {
   readonly target: string | undefined
 }
 
-type UncheckedCall = { readonly type: 'refused'; readonly refusal: Outcome<never> }
-
-function knownOf(tool: Tool, asked: CheckRequest, o: CheckingOptions): KnownOfCall | UncheckedCall | Failed {
+function knownOf(tool: Tool, asked: CheckRequest, o: CheckingOptions): KnownOfCall | Outcome<never> {
   const { args, kernel, path, root } = asked
   const checked = args === undefined ? undefined : validate(tool, args, o.registry, asked.tool)
-  if (checked?.type === 'invalid') return { type: 'refused', refusal: checked.refusal }
+  if (checked?.type === 'invalid') return checked.refusal
   // Of arguments that are not given, the name may say some.
   const as =
     checked === undefined ? (judgedName(asked.tool, o.registry) ?? tool.name) : tool.judgedAs(checked.args)
@@ -222,18 +215,11 @@ function knownOf(tool: Tool, asked: CheckRequest, o: CheckingOptions): KnownOfCa
   const given = path === undefined ? [] : [judgedPath({ path, confined, root, files: o.files })]
   for (const real of given) if (typeof real !== 'string') return real
   const paths = new Set([...named, ...given.filter(real => typeof real === 'string')])
+  const known = { type: 'known', as, level, paths: [...paths] } as const
   if (tool.attaches === undefined)
-    return {
-      type: 'known',
-      as,
-      level,
-      kernel: kernel ?? checked?.kernel ?? null,
-      paths: [...paths],
-      target: undefined,
-    }
+    return { ...known, kernel: kernel ?? checked?.kernel ?? null, target: undefined }
   const name = checked?.args[tool.attaches] ?? kernel
-  const target = typeof name === 'string' ? name : undefined
-  return { type: 'known', as, level, kernel: null, paths: [...paths], target }
+  return { ...known, kernel: null, target: typeof name === 'string' ? name : undefined }
 }
 
 const PROBLEM = 'a problem of the policy'
@@ -266,13 +252,7 @@ const AT_A_TERMINAL = 'A person who makes the call at a terminal of their own is
 
 const WAITING = 'Rules that wait to be accepted were left out; imago policy lists them.'
 
-interface NamedKernels {
-  readonly named: string | null
-  readonly kernel: string | null
-  readonly rules: readonly Rule[]
-}
-
-function notesOf(tool: Tool, { named, kernel, rules }: NamedKernels): readonly string[] {
+function notesOf(tool: Tool, named: string | null, { kernel, rules }: Pick<Asked, 'kernel' | 'rules'>) {
   if (named !== null || tool.needs.length === 0 || rules.every(rule => rule.kernel === undefined)) return []
   return kernel === null
     ? ['No kernel was named; rules about kernels are asked with the one that the call would get.']

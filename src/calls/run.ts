@@ -24,14 +24,7 @@ import type { Checked, Registry } from '../registry/registry.ts'
 import type { Leases } from '../suspensions/leases.ts'
 import { openOutput, type TextStore, type TextStores } from '../text/texts.ts'
 import { bounded, codeOf, enveloped, type FinalOutcome, noticed, noticeOf } from './answer.ts'
-import {
-  type Choices,
-  callerKernels,
-  elsewhereOf,
-  pastErrorsFor,
-  targetOf,
-  wantedBy,
-} from './caller-kernels.ts'
+import { type Choices, elsewhereOf, targetOf, wantedBy } from './caller-kernels.ts'
 import { Context, ContextOnKernel, type OpenBuffers } from './context.ts'
 import type { CallEvent, Caller, CallFacts, CallRequest, Judgement, Ruling } from './contract.ts'
 import { faultOf, kernelFault, saysNoneLives, withdrawn } from './faults.ts'
@@ -394,16 +387,10 @@ export class Run {
     if (this.#present === undefined) this.#meant = kernels.meant(wanted)
   }
 
-  /** As rules can name the kernel of that name. */
-  ruled(name: string): MeantKernel {
-    const { kernels } = this.options
-    return { name, otherNames: kernels.otherNames(name), roots: kernels.rootsOf(name) }
-  }
-
   /** As rules can name it: the kernel that it is for, as far as that was found. */
   get #kernel(): MeantKernel | undefined {
     const place = this.#place ?? this.#present
-    return place === undefined ? this.#meant : this.ruled(place.name)
+    return place === undefined ? this.#meant : this.options.kernels.ruled(place.name)
   }
 
   /** The same, or what it would attach to. */
@@ -573,15 +560,9 @@ export class Run {
     return wantedBy(this)
   }
 
-  /** The kernels of the project besides, as far as the call could have looked into them by their names. */
-  #others(name: string) {
-    const { root } = this.caller
-    return this.options.kernels.besides({ name, root }).filter(one => this.mayLook(one.name))
-  }
-
   /** Nobody is asked about a kernel that the call does not name. */
   mayLook(kernel: string): boolean {
-    return this.mayLookInto(this.ruled(kernel))
+    return this.mayLookInto(this.options.kernels.ruled(kernel))
   }
 
   mayLookInto({ name: kernel, otherNames, roots }: MeantKernel): boolean {
@@ -591,10 +572,11 @@ export class Run {
 
   /** Runs the handler, and never rejects. A name that is not there yet in a program that has just begun is waited for. */
   async attempt(run: Attempt, place = this.#place): Promise<Outcome> {
+    const isOfCode = !this.tool.needs.some(need => OF_A_PROCESS.includes(need))
     for (;;) {
       const outcome = await this.#attempt(run, place)
       const isMissing = outcome.type === 'failed' && outcome.error.code === 'not_found'
-      if (!isMissing || !this.#isOfCode || this.cancelled || place === undefined) return outcome
+      if (!isMissing || !isOfCode || this.cancelled || place === undefined) return outcome
       const { kernels } = this.options
       if (!kernels.mayBeLoading(place.name)) {
         const script = kernels.runningScript(place.name)
@@ -603,11 +585,6 @@ export class Run {
       }
       await new Promise(resolve => setTimeout(resolve, LOADING_MS))
     }
-  }
-
-  /** It asks for what loading code can bring. */
-  get #isOfCode(): boolean {
-    return !this.tool.needs.some(need => OF_A_PROCESS.includes(need))
   }
 
   async #attempt(run: Attempt, place: Place | undefined): Promise<Outcome> {
@@ -633,17 +610,14 @@ export class Run {
   context(level: Level, { again }: Pick<Attempt, 'again'> = {}, place = this.#place): Context {
     const { caller, options } = this
     const files = () => options.files.of(caller.root, this.#shows())
-    const kernels = () => callerKernels({ ...options, caller })
-    const given = { run: this, level, files, kernels, past: () => pastErrorsFor(this) }
+    const given = { run: this, level, files }
     if (place === undefined) return new Context(given)
-    const { leases } = options
     return new ContextOnKernel({
       ...given,
       place,
       again: again === true,
       output: () => this.#printed(),
-      leases: () => leases.of(place, this),
-      others: () => this.#others(place.name),
+      leases: () => options.leases.of(place, this),
     })
   }
 

@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net'
 import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { fieldOf } from '../../tools/record.ts'
 import { CLIENT_PROTOCOL } from '../../wire/codec/messages.ts'
 import { messageOf } from '../../wire/errors.ts'
 import { helloEnvironment } from '../environment.ts'
@@ -196,10 +197,6 @@ function parsed(text: string): unknown {
   } catch {
     return undefined
   }
-}
-
-function fieldOf(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
 }
 
 /** How long the daemon may take to write its last answers once the client has ended. */

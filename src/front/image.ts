@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { isAbsolute, relative } from 'node:path'
 import { z } from 'zod'
+import { ALONE } from '../../tools/kernels.ts'
 import type { Envelope } from '../../tools/outcome.ts'
 import { oneLine } from '../../tools/text.ts'
 import { WireError } from '../../wire/errors.ts'
@@ -11,7 +12,6 @@ import { findRoot, VERSION } from '../paths.ts'
 import type { SuspensionEvent } from '../suspensions/rows.ts'
 import { connectDaemon, type DaemonClient } from './client.ts'
 import { lostDaemon } from './print.ts'
-import type { Method, Methods } from './protocol.ts'
 import { type OpenSeat, openToldSeat, type SeatOptions } from './seat/open-seat.ts'
 
 /** The image behind a prompt, and the daemon on the way to it. A connection that was lost is made again. */
@@ -24,10 +24,7 @@ export interface Image {
   use(kernel: string): void
   /** One call of a tool in that kernel, unless its arguments name one. A daemon that is lost is an answer. */
   call(call: ImageCall): Promise<Envelope>
-  request<M extends Exclude<Method, 'call'>>(
-    method: M,
-    params: Methods[M]['params'],
-  ): Promise<Methods[M]['result']>
+  readonly request: DaemonClient['request']
   /** Takes a seat on that connection, as `openSeat` does: it ends with it. */
   sit(options: SeatOptions): Promise<OpenSeat>
   /** The row of that kernel, if there is one. */
@@ -228,20 +225,13 @@ export async function reachImage(image: Image): Promise<Envelope> {
 async function areSeveral(image: Image): Promise<boolean> {
   const listed = await image.call({ tool: 'kernels', args: {} })
   const { data } = KERNELS.safeParse(listed.ok ? listed.result : undefined)
-  return (data?.kernels.filter(({ state }) => !UNMEANT.has(state)).length ?? 0) > 1
+  return (data?.kernels.filter(({ state }) => !UNMEANT.includes(state)).length ?? 0) > 1
 }
 
 const KERNELS = z.object({ kernels: z.array(z.object({ state: z.string() })) })
 
 /** States of what a call without a name never goes to. */
-const UNMEANT: ReadonlySet<string> = new Set([
-  'ended',
-  'crash_loop',
-  'supervisor',
-  'helper',
-  'orphan',
-  'not_listening',
-])
+const UNMEANT: readonly string[] = [...ALONE, 'helper']
 
 /** The same, where a person can say which one is meant of several. */
 export async function reachChosen(image: Image, ask: (prompt: string) => Promise<string>): Promise<Envelope> {

@@ -62,15 +62,13 @@ const PYTHON_BINDS = new RegExp(
   'gmu',
 )
 
+const checks = () => import('./commands/language-checks.ts')
+
 const FRONT: Readonly<Record<string, FrontLanguage>> = {
   python: {
     blocks: async how => (await import('./blocks.ts')).openBlocks(how),
-    check: async (client, language) =>
-      (await import('./commands/language-checks.ts')).checkPython(client, language),
-    unchecked: async unknown => [
-      (await import('./commands/language-checks.ts')).findInterpreter(),
-      unknown('a kernel'),
-    ],
+    check: async (...asked) => (await checks()).checkPython(...asked),
+    unchecked: async unknown => [(await checks()).findInterpreter(), unknown('a kernel')],
     editor: {
       ids: ['python'],
       left: /(?:[\p{L}\p{N}_]+(?:\[[^\][]*\])*\.)*[\p{L}\p{N}_]*$/u,
@@ -94,8 +92,7 @@ const FRONT: Readonly<Record<string, FrontLanguage>> = {
     insteadOfRuntime:
       'There is nothing to install for Lisp: Imago speaks through Swank, which the image has already, and leaves nothing ' +
       'there. In the image: (swank:create-server :dont-close t)   Then: imago attach swank://4005',
-    check: async (client, language) =>
-      (await import('./commands/language-checks.ts')).checkLisp(client, language),
+    check: async (...asked) => (await checks()).checkLisp(...asked),
     unchecked: async unknown => [unknown('a lisp kernel')],
     editor: {
       ids: ['lisp', 'commonlisp', 'common-lisp'],
@@ -109,8 +106,7 @@ const FRONT: Readonly<Record<string, FrontLanguage>> = {
     insteadOfRuntime:
       'There is nothing to install into an engine: imago install wolfram brings one of its own, imago start wolfram takes ' +
       'yours, and imago attach wstp://31415 a kernel of your wstpserver.',
-    check: async (client, language) =>
-      (await import('./commands/language-checks.ts')).checkWolfram(client, language),
+    check: async (...asked) => (await checks()).checkWolfram(...asked),
     unchecked: async unknown => [unknown('a wolfram kernel')],
     editor: { ids: ['wolfram', 'mathematica', 'mma'], left: /[\p{L}\p{N}$`]*$/u, right: /^[\p{L}\p{N}$`]*/u },
   },
@@ -125,22 +121,6 @@ export function editorLanguage(id: string): EditorLanguage | undefined {
   for (const [name, { editor }] of Object.entries(FRONT))
     if (editor.ids.includes(id)) return { name, ...editor }
   return undefined
-}
-
-/** How every process in a language that a command starts is made to listen: `imago run`. */
-interface Listening {
-  /** What its environment has besides, or instead. */
-  listening(run: {
-    readonly env: NodeJS.ProcessEnv
-    /** What the program is called. */
-    readonly name: string
-    /** A folder where each process says that it listens, or why not. */
-    readonly heard: string
-  }): Readonly<Record<string, string>>
-  /** Why a process of this command would not, where that can be seen from its words. */
-  deaf(command: readonly string[]): string | undefined
-  /** Why a process that this command has started does not, where that can be seen from what it was started with. */
-  silent(process: Started, command: readonly string[]): Pick<SilentProcess, 'why' | 'mend'> | undefined
 }
 
 /** In the place of the command that a person has to put before ours, where that is not known. */
@@ -175,49 +155,53 @@ function deafPython([command = '', ...words]: readonly string[]) {
   return { option: deaf, why, mend: `Leave ${deaf} out.` }
 }
 
-/** One for each language that reads its environment. */
-export const LISTENING: readonly Listening[] = [
-  {
-    listening: ({ env, name, heard }) => ({
-      PYTHONPATH: [RUN_FOLDER, ...(env.PYTHONPATH ? [env.PYTHONPATH] : [])].join(delimiter),
-      IMAGO_RUN: JSON.stringify({ name, heard }),
-    }),
-    deaf(command) {
-      const { option, why, mend } = deafPython(command) ?? {}
-      return option && `${command[0]} ${option} ${why}, so this Python will not listen. ${mend}`
-    },
-    silent({ words, env: read }, command) {
-      if (!isPython(words[0])) return undefined
-      const deaf = deafPython(words)
-      if (deaf !== undefined)
-        return { why: `was started with ${deaf.option}, which ${deaf.why}`, mend: deaf.mend }
-      const env = read()
-      if (env === undefined) return undefined
-      if (env.IMAGO_RUN === undefined)
-        return {
-          why: 'was started without the environment of imago run, as env -i does it',
-          mend: 'Let it keep PYTHONPATH and all that begins with IMAGO_ or XDG_.',
-        }
-      const own = command.findIndex(isPython)
-      const launcher = own > 0 ? command.slice(0, own) : [LAUNCHER]
-      const works = [...launcher, 'imago run --', ...(own > 0 ? command.slice(own) : words)].join(' ')
-      const behind = oneLine(works).slice(0, MOST_WORDS)
-      const path = (env.PYTHONPATH ?? '').split(delimiter)
-      const before = path.indexOf(RUN_FOLDER)
-      if (before < 0)
-        return {
-          why: 'was started with a PYTHONPATH that the command has set',
-          mend: `Put imago run behind that: ${behind}`,
-        }
-      const other = path
-        .slice(0, before)
-        .map(folder => join(folder, 'sitecustomize.py'))
-        .find(file => existsSync(file))
-      if (other === undefined) return undefined
-      return {
-        why: `was started with another sitecustomize before that of Imago, ${oneLine(other)}`,
-        mend: `Put imago run behind what does that: ${behind}`,
-      }
-    },
-  },
-]
+/**
+ * What `imago run` adds to the environment of a command, so that every Python of it listens. `heard`: a folder where each
+ * process says that it does, or why not.
+ */
+export const listening = ({ name, heard }: { readonly name: string; readonly heard: string }) => ({
+  PYTHONPATH: [RUN_FOLDER, ...(process.env.PYTHONPATH ? [process.env.PYTHONPATH] : [])].join(delimiter),
+  IMAGO_RUN: JSON.stringify({ name, heard }),
+})
+
+/** Why a process of this command would not listen, where that can be seen from its words. */
+export function deaf(command: readonly string[]): string | undefined {
+  const { option, why, mend } = deafPython(command) ?? {}
+  return option && `${command[0]} ${option} ${why}, so this Python will not listen. ${mend}`
+}
+
+/** Why a process that this command has started does not listen, where that can be seen from what it was started with. */
+export function silent(
+  { words, env: read }: Started,
+  command: readonly string[],
+): Pick<SilentProcess, 'why' | 'mend'> | undefined {
+  if (!isPython(words[0])) return undefined
+  const deaf = deafPython(words)
+  if (deaf !== undefined)
+    return { why: `was started with ${deaf.option}, which ${deaf.why}`, mend: deaf.mend }
+  const env = read()
+  if (env === undefined) return undefined
+  if (env.IMAGO_RUN === undefined)
+    return {
+      why: 'was started without the environment of imago run, as env -i does it',
+      mend: 'Let it keep PYTHONPATH and all that begins with IMAGO_ or XDG_.',
+    }
+  const own = command.findIndex(isPython)
+  const launcher = own > 0 ? command.slice(0, own) : [LAUNCHER]
+  const works = [...launcher, 'imago run --', ...(own > 0 ? command.slice(own) : words)].join(' ')
+  const behind = oneLine(works).slice(0, MOST_WORDS)
+  const path = (env.PYTHONPATH ?? '').split(delimiter)
+  const before = path.indexOf(RUN_FOLDER)
+  if (before < 0)
+    return {
+      why: 'was started with a PYTHONPATH that the command has set',
+      mend: `Put imago run behind that: ${behind}`,
+    }
+  const others = path.slice(0, before).map(folder => join(folder, 'sitecustomize.py'))
+  const other = others.find(file => existsSync(file))
+  if (other === undefined) return undefined
+  return {
+    why: `was started with another sitecustomize before that of Imago, ${oneLine(other)}`,
+    mend: `Put imago run behind what does that: ${behind}`,
+  }
+}

@@ -125,23 +125,23 @@ const ROOTS_MS = 5_000
  * A client of the new revision is asked by the answer to its first call, which it makes again.
  */
 class ClientRoots {
-  readonly #options: Pick<McpOptions, 'session' | 'moved'>
+  /** Undefined where nobody is to be asked. */
+  readonly #moved: McpOptions['moved']
   /** Where the server was started. */
   readonly #started: string
   #asked: Promise<void> = Promise.resolve()
   /** A client of the new revision has answered. */
   #isKnown = false
 
-  constructor(options: Pick<McpOptions, 'session' | 'moved'>) {
-    this.#options = options
-    this.#started = options.session.root
+  constructor({ session, moved }: Pick<McpOptions, 'session' | 'moved'>) {
+    this.#moved = session.options.rooted === true ? undefined : moved
+    this.#started = session.root
   }
 
   follow(server: Server): void {
-    const { session, moved } = this.#options
-    if (moved === undefined || session.options.rooted === true) return
+    if (this.#moved === undefined) return
     const ask = () => {
-      const asked = this.#ask(server, moved, () => this.#asked === asked)
+      const asked = this.#ask(server, () => this.#asked === asked)
       this.#asked = asked
     }
     server.oninitialized = ask
@@ -158,8 +158,7 @@ class ClientRoots {
   /** What a client of the new revision is asked in place of an answer; undefined where nothing is. */
   question(call: ToolCall): InputRequiredResult | undefined {
     const { mcpReq } = call.context
-    const { session, moved } = this.#options
-    if (this.#isKnown || moved === undefined || session.options.rooted === true) return undefined
+    if (this.#isKnown || this.#moved === undefined) return undefined
     const can = isModern(call.server) && capabilitiesOf(call).roots !== undefined
     if (!can || mcpReq.requestState() !== undefined) return undefined
     const answers = mcpReq.inputResponses
@@ -167,22 +166,22 @@ class ClientRoots {
       return inputRequired({ inputRequests: { [ROOTS_KEY]: inputRequired.listRoots() } })
     this.#isKnown = true
     const said = ROOTS.safeParse(answers[ROOTS_KEY])
-    if (said.success) this.#move(said.data.roots, moved)
+    if (said.success) this.#move(said.data.roots)
     return undefined
   }
 
-  #move(roots: readonly { readonly uri: string }[], moved: (root: string) => void): void {
+  #move(roots: readonly { readonly uri: string }[]): void {
     const folders = roots.flatMap(({ uri }) => projectAt(uri))
-    moved(folders.find(one => isWithin(this.#started, one)) ?? folders[0] ?? this.#started)
+    this.#moved?.(folders.find(one => isWithin(this.#started, one)) ?? folders[0] ?? this.#started)
   }
 
   /** `isNewest`: the client was not asked again since. An older answer does not count. */
-  async #ask(server: Server, moved: (root: string) => void, isNewest: () => boolean): Promise<void> {
+  async #ask(server: Server, isNewest: () => boolean): Promise<void> {
     this.#isKnown = false
     if (isModern(server) || server.getClientCapabilities()?.roots === undefined) return
     try {
       const { roots } = await server.listRoots(undefined, { timeout: ROOTS_MS })
-      if (isNewest()) this.#move(roots, moved)
+      if (isNewest()) this.#move(roots)
     } catch {
       // It does not answer, or has gone: the project stays the one that it was.
     }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Envelope } from '../../tools/outcome.ts'
+import { isRecord } from '../../tools/record.ts'
 import { WireError } from '../../wire/errors.ts'
 import type { CallId } from '../../wire/kernel.ts'
 import { Refusal, type ServedCall } from '../../wire/link/calls.ts'
@@ -191,13 +192,7 @@ async function runCall(
     ask: async question => {
       const asked: Ask = { call: call ?? '', question }
       const answer = await link.call('ask', asked, { signal: served.signal }).catch(rethrow)
-      if (
-        typeof answer === 'object' &&
-        answer !== null &&
-        'answer' in answer &&
-        typeof answer.answer === 'string'
-      )
-        return answer.answer
+      if (isRecord(answer) && typeof answer.answer === 'string') return answer.answer
       throw new Refusal(
         'invalid_params',
         'The client answered the question with something else than an answer.',

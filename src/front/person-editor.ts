@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { isRecord } from '../../tools/record.ts'
 import { oneLine } from '../../tools/text.ts'
 import { messageOf } from '../../wire/errors.ts'
 import { escapePlanLine } from '../text/escape.ts'
@@ -111,8 +112,7 @@ export function readArguments(text: string): ReadArguments {
   try {
     // No text of JSON goes over the end of a line; and lines are counted as they will be seen again.
     const read: unknown = JSON.parse(refusedDraft(text, '').replace(/^[ \t]*#.*$/gm, ''))
-    if (typeof read === 'object' && read !== null && !Array.isArray(read))
-      return { type: 'arguments', args: { ...read } }
+    if (isRecord(read)) return { type: 'arguments', args: read }
     return bad('The arguments have to be one JSON object: { "name": value }. Nothing was sent.')
   } catch (error) {
     return bad(`The arguments are not JSON any more: ${escapePlanLine(messageOf(error))}. Nothing was sent.`)

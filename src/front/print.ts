@@ -1,5 +1,6 @@
 import type { Evaluation } from '../../tools/evaluate.ts'
 import { type Envelope, hasFailed, isRunning, type ToolError, toolError } from '../../tools/outcome.ts'
+import { fieldOf } from '../../tools/record.ts'
 import { oneSpaced } from '../../tools/text.ts'
 import { EXIT, type ExitCode } from '../failure.ts'
 import { escapeJson, escapeText } from '../text/escape.ts'
@@ -222,10 +223,6 @@ export function exitAskedFor(
 function isBuiltin(typed: unknown, name: string): boolean {
   const type = fieldOf(typed, 'type')
   return fieldOf(type, 'name') === name && fieldOf(type, 'module') === 'builtins'
-}
-
-function fieldOf(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
 }
 
 /** A line of a table, and what is said of it underneath. */

@@ -5,7 +5,7 @@ import { oneLine } from '../../tools/text.ts'
 import { readBounded } from '../../wire/bounded-file.ts'
 import { type Started, startedFrom, startedOf, startOf } from '../../wire/process-start.ts'
 import type { SilentProcess } from '../kernels/programs.ts'
-import { LISTENING, withoutArguments } from './languages.ts'
+import { silent, withoutArguments } from './languages.ts'
 
 /** The record of a run, which is removed when the run ends. */
 const RUN = z.object({
@@ -45,13 +45,11 @@ export const silentAmong = (
   all: readonly Started[],
   command: readonly string[],
 ): readonly Omit<SilentProcess, 'cwd'>[] =>
-  all.flatMap(one =>
-    LISTENING.flatMap(({ silent }) => {
-      const why = silent(one, command)
-      const words = oneLine(one.words.join(' ')).slice(0, MOST_WORDS)
-      return why === undefined ? [] : [{ pid: one.pid, words, ...why }]
-    }),
-  )
+  all.flatMap(one => {
+    const why = silent(one, command)
+    const words = oneLine(one.words.join(' ')).slice(0, MOST_WORDS)
+    return why === undefined ? [] : [{ pid: one.pid, words, ...why }]
+  })
 
 /** Whether a process that has said that it listens lives, and still can: a launcher may have become a program that cannot. */
 export const hasListener = (heard: Iterable<number>, silent: readonly { readonly pid: number }[]): boolean =>

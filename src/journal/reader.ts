@@ -218,20 +218,8 @@ function lineRead(text: string, where: { file: string; line: number; byte: numbe
 }
 
 /** False once there is no point in waiting on. */
-function pause({ signal, pollMs = 150 }: ReadOptions): Promise<boolean> {
-  return new Promise(resolve => {
-    if (signal?.aborted === true) return resolve(false)
-    const stop = () => {
-      clearTimeout(timer)
-      resolve(false)
-    }
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', stop)
-      resolve(true)
-    }, pollMs)
-    signal?.addEventListener('abort', stop, { once: true })
-  })
-}
+const pause = ({ signal, pollMs = 150 }: ReadOptions): Promise<boolean> =>
+  wait(pollMs, true, { signal }).catch(() => false)
 
 interface PassOptions {
   readonly files: JournalFiles

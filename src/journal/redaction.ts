@@ -406,8 +406,8 @@ export function keepSecret(value: string, kind = 'secret', client = NOBODY): () 
 }
 
 /** Any value that JSON can hold, with a mark in place of every secret in it. The same one where there is none. */
-export function redactedValue(value: unknown): unknown {
-  return cleaned(value, { whose: ANYBODY, depth: 0 })
+export function redactedValue<Value>(value: Value): Value {
+  return cleaned(value, { whose: ANYBODY, depth: 0 }) as Value
 }
 
 /**
@@ -453,17 +453,27 @@ const markFor = (kind: string, hidden: string) =>
 interface Cleaning {
   readonly whose: string
   readonly depth: number
+  /** It stands under a name that says secret: every text and number of it is hidden. */
+  readonly kind?: string | undefined
 }
 
-const deeper = ({ whose, depth }: Cleaning): Cleaning => ({ whose, depth: depth + 1 })
+const deeper = ({ whose, depth }: Cleaning, kind?: string): Cleaning => ({ whose, depth: depth + 1, kind })
 
 function cleaned(value: unknown, at: Cleaning): unknown {
-  if (typeof value === 'string') return redactedText(value, at.whose)
+  const { kind } = at
+  if (typeof value === 'string')
+    return kind === undefined
+      ? redactedText(value, at.whose)
+      : isPlaceholder(value)
+        ? value
+        : markFor(kind, value)
+  if (kind !== undefined && (typeof value === 'number' || typeof value === 'bigint'))
+    return markFor(kind, String(value))
   if (typeof value !== 'object' || value === null) return value
   if (at.depth === DEPTH) return '…'
   if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`
   if (Array.isArray(value)) {
-    const items = value.map(item => cleaned(item, deeper(at)))
+    const items = value.map(item => cleaned(item, deeper(at, kind)))
     return items.some((item, index) => item !== value[index]) ? items : value
   }
   return redactedObject(value, at)
@@ -472,29 +482,12 @@ function cleaned(value: unknown, at: Cleaning): unknown {
 function redactedObject(value: object, at: Cleaning): object {
   let changed = false
   const entries = Object.entries(value).map(([name, item]): [string, unknown] => {
-    const kind = secretNamed(name)
-    const clean = kind === undefined ? cleaned(item, deeper(at)) : hidden(item, { kind, ...deeper(at) })
+    const clean = cleaned(item, deeper(at, at.kind ?? secretNamed(name)))
     const key = redactedText(name, at.whose)
     if (clean !== item || key !== name) changed = true
     return [key, clean]
   })
   return changed ? Object.fromEntries(entries) : value
-}
-
-/** What stands under a name that says secret: every text and number of it. */
-function hidden(value: unknown, at: Cleaning & { readonly kind: string }): unknown {
-  const { kind, whose, depth } = at
-  if (typeof value === 'string') return isPlaceholder(value) ? value : markFor(kind, value)
-  if (typeof value === 'number' || typeof value === 'bigint') return markFor(kind, String(value))
-  if (typeof value !== 'object' || value === null) return value
-  if (depth >= DEPTH) return '…'
-  if (Array.isArray(value)) return value.map(item => hidden(item, { kind, ...deeper(at) }))
-  if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`
-  const items = Object.entries(value).map(([name, item]) => [
-    redactedText(name, whose),
-    hidden(item, { kind, ...deeper(at) }),
-  ])
-  return Object.fromEntries(items)
 }
 
 const MAY_HOLD = new RegExp(`${SECRET_NAMES}|${BEGINNINGS}`, 'i')

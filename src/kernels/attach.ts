@@ -20,11 +20,11 @@ import {
 } from './families.ts'
 import { KernelError } from './kernel-error.ts'
 import {
+  A_NOTEBOOK,
   type Announced,
   findTarget,
   fullName,
   groupOf,
-  HAVE_A_NOTEBOOK_LISTEN,
   handleOf,
   isNotebook,
   isTarget,
@@ -136,23 +136,14 @@ export class Attachments {
     if (already) throw attachedAlready(already.row(), asked.within)
     const secret = secretOf(target, { asked, programs })
     const root = realOf(asked.root)
-    const name = asked.name === undefined ? this.#freeName(target, root) : checked(asked.name)
+    const name = asked.name === undefined ? this.nameFor(target, root) : checked(asked.name)
     const former = kernels.get(name)
+    const { name: announced = null, cwd = null, parent, role, works_for, announced_at } = program ?? {}
     const kernel = this.#add({
-      name,
-      root,
-      address,
-      process,
+      ...{ name, root, address, process, announced, cwd, parent, role, works_for, announced_at, secret },
       language: program?.language ?? languageAt(address).name,
-      announced: program?.name ?? null,
       program: program?.program || null,
-      cwd: program?.cwd ?? null,
       ...(asked.errors && { errors: true }),
-      ...(program !== undefined && { announced_at: program.announced_at }),
-      ...(program?.parent !== undefined && { parent: program.parent }),
-      ...(program?.role !== undefined && { role: program.role }),
-      ...(program?.works_for !== undefined && { works_for: program.works_for }),
-      secret,
     })
     const key = isKept(secret) ? undefined : asked.key
     try {
@@ -171,7 +162,7 @@ export class Attachments {
   joinable(root: string): readonly Listening[] {
     const family = this.#families.read()
     return this.#unattached(family.programs)
-      .filter(one => one.process === 'lives' && !one.keyed && isOfProject(realOf(one.cwd), root))
+      .filter(one => livesIn(one, root) && !one.keyed)
       .map(one => ({ ...one, ...family.placeOf(one) }))
       .filter(({ standing }) => standing !== 'supervisor')
   }
@@ -193,11 +184,6 @@ export class Attachments {
 
   #isEnding({ alive, pid }: AttachedKernel): boolean {
     return alive && pid !== undefined && !this.#options.programs.lives(pid)
-  }
-
-  /** Another text whenever something was announced or taken back. */
-  version(): string {
-    return this.#options.programs.version()
   }
 
   /** What a kernel is in its family, as far as it has announced itself: what has not is a program of its own. */
@@ -232,12 +218,7 @@ export class Attachments {
   /** Whether something lives there that only starts a program. */
   supervises(root: string): boolean {
     const { programs, placeOf } = this.#families.read()
-    return programs.some(
-      one =>
-        one.process === 'lives' &&
-        isOfProject(realOf(one.cwd), root) &&
-        placeOf(one).standing === 'supervisor',
-    )
+    return programs.some(one => livesIn(one, root) && placeOf(one).standing === 'supervisor')
   }
 
   /** What has ended by an exception in that project: the last one that did. */
@@ -283,11 +264,6 @@ export class Attachments {
     return [...new Set([...namesOf(process), ...serves, ...[...kernels, ...former].map(({ name }) => name)])]
   }
 
-  /** What a program would be called as a kernel of that project. */
-  nameFor(program: Program, root: string): string {
-    return this.#freeName({ program, address: program.address }, root)
-  }
-
   /** What `imago run` has started in that project and cannot listen. */
   silentIn(root: string): readonly SilentProcess[] {
     return this.#silent().filter(({ cwd }) => isOfProject(realOf(cwd), root))
@@ -309,25 +285,19 @@ export class Attachments {
   /** What listens in a project and is not attached, supervisors among it. */
   listeningIn(root: string): readonly ProjectKernel[] {
     const family = this.#families.read()
-    const silent = this.silentIn(root)
+    const silent = this.#unheardIn(root, family)
     const listening = this.#unattached(family.programs).filter(
-      one =>
-        one.process === 'lives' &&
-        isOfProject(realOf(one.cwd), root) &&
-        silent.every(({ pid }) => pid !== one.pid),
+      one => livesIn(one, root) && silent.every(({ pid }) => pid !== one.pid),
     )
     const isSupervisor = (one: Program) => family.placeOf(one).standing === 'supervisor'
     const others = listening.filter(one => !isSupervisor(one))
     const handle = (one: Program) =>
       isSupervisor(one) || this.#options.kernels.has(one.name) ? fullName(one) : handleOf(one, others)
     const unused = { chosen: false, running_ms: null, suspended: 0 } as const
-    const closed = this.#closedNotebooksIn(root, family).map(pid => {
-      const what = { language: DEFAULT_LANGUAGE.name, what: 'a notebook', message: HAVE_A_NOTEBOOK_LISTEN }
-      return { ...unused, ...what, group: 'notebook', name: String(pid), state: 'not_listening', pid }
-    })
     const silentRows = silent.map(({ pid, words, why, mend }) => {
-      const what = { language: DEFAULT_LANGUAGE.name, what: words, message: `It ${why}. ${mend}` }
-      return { ...unused, ...what, group: String(pid), name: String(pid), state: 'not_listening', pid }
+      const [name, message] = [String(pid), `It ${why}. ${mend}`]
+      const what = { language: DEFAULT_LANGUAGE.name, what: words, message }
+      return { ...unused, ...what, group: name, name, state: 'not_listening', pid }
     })
     const rows = listening.map(one => {
       const { standing, leftBy: parent } = family.placeOf(one)
@@ -342,13 +312,15 @@ export class Attachments {
         message: standing === 'orphan' ? `It was ${leftBy(one.name, parent)}.` : null,
       }
     })
-    return [...rows, ...closed, ...silentRows]
+    return [...rows, ...silentRows]
   }
 
-  /** The processes of open notebooks of a project that do not listen. */
-  #closedNotebooksIn(root: string, { programs }: Family): readonly number[] {
-    const open = [...foldersOf(isNotebook)].filter(([, cwd]) => isOfProject(cwd, root))
-    return open.map(([pid]) => pid).filter(pid => !programs.some(one => one.pid === pid))
+  /** What does not listen in a project: open notebooks, and what `imago run` has started. */
+  #unheardIn(root: string, { programs }: Family): readonly SilentProcess[] {
+    const closed = [...foldersOf(isNotebook)].flatMap(([pid, cwd]) =>
+      isOfProject(cwd, root) && programs.every(one => one.pid !== pid) ? { ...A_NOTEBOOK, pid, cwd } : [],
+    )
+    return [...closed, ...this.silentIn(root)]
   }
 
   /** Attaches to a program of that project for a call. Throws `KernelError`. */
@@ -462,14 +434,11 @@ export class Attachments {
   /** The programs that can be attached to, and are not yet; and notebooks of that project that cannot be. */
   async announced(root: string): Promise<AnnouncedPrograms> {
     const family = this.#families.read()
-    const silent = this.silentIn(root)
-    const reason = `does not listen. ${HAVE_A_NOTEBOOK_LISTEN}`
-    const closed = this.#closedNotebooksIn(root, family).map(pid => ({ file: `Process ${pid}`, reason }))
-    const unheard = silent.map(({ pid, words, why, mend }) => ({
+    const unheard = this.#unheardIn(root, family).map(({ pid, words, why, mend }) => ({
       file: `Process ${pid} (${words})`,
       reason: `does not listen: it ${why}. ${mend}`,
     }))
-    return { announced: await this.listening(family), skipped: [...family.skipped, ...closed, ...unheard] }
+    return { announced: await this.listening(family), skipped: [...family.skipped, ...unheard] }
   }
 
   /** Programs of all projects that can be attached to and are not. */
@@ -509,7 +478,6 @@ export class Attachments {
   #add(draft: AttachmentDraft): AttachedKernel {
     const kernel = new AttachedKernel(draft, {
       ...this.#options,
-      processLives: pid => this.#options.programs.lives(pid),
       leftBy: one => this.placeOf(one).leftBy,
       ended: () => {
         this.#remember()
@@ -541,8 +509,11 @@ export class Attachments {
     this.#options.store.write({ attached, names: this.#names })
   }
 
-  /** Its own name; as a member of a group where another of its name and project has that, else with its process number. */
-  #freeName({ program, address }: Target, root: string): string {
+  /**
+   * What a program would be called as a kernel of that project: its own name; as a member of a group where another of its
+   * name and project has that, else with its process number.
+   */
+  nameFor({ program, address }: Target, root: string): string {
     const { kernels } = this.#options
     const free = (name: string) => {
       const known = kernels.get(name)
@@ -598,6 +569,9 @@ function processOf(program: Program | undefined): Attachment['process'] {
 }
 
 const placeOf = (program: Program) => ({ address: program.address, process: processOf(program) })
+
+const livesIn = ({ process, cwd }: Program, root: string) =>
+  process === 'lives' && isOfProject(realOf(cwd), root)
 
 function rowOf(
   program: Program,

@@ -1,5 +1,6 @@
+import { sentence } from '../../tools/text.ts'
 import { WireError } from '../../wire/errors.ts'
-import type { InterruptReport, Kernel, KernelEnd } from '../../wire/kernel.ts'
+import type { InterruptReport, Kernel } from '../../wire/kernel.ts'
 import type { Joining, Program, ProgramEnd, Programs } from '../../wire/programs.ts'
 import { realOf } from '../files/roots.ts'
 import type { Attachment } from './attachment-store.ts'
@@ -37,8 +38,6 @@ interface AttachedOptions extends KernelOptions {
   ended(): void
   /** It was joined again by a call. */
   again(): void
-  /** Whether a process of that number lives. */
-  processLives(pid: number): boolean
   /** The process that has left that over. */
   leftBy(kernel: NamedKernel): number | undefined
 }
@@ -200,7 +199,7 @@ export class AttachedKernel implements NamedKernel {
     const { announced, secret, parent } = this.#known
     if (this.alive || this.#over.signal.aborted || announced === null || secret.from !== 'announcement')
       return false
-    if (parent === undefined || !this.#options.processLives(parent)) return false
+    if (parent === undefined || !this.#options.programs.lives(parent)) return false
     return this.#options.now() - this.#endedAt < FOLLOWED_MS
   }
 
@@ -446,15 +445,11 @@ export class AttachedKernel implements NamedKernel {
     this.#note('attached')
     this.#options.lives({ name: this.name, root: this.root, kernel })
     this.#wake()
-    void kernel.ended.then(end => this.#lost(end))
+    void kernel.ended.then(({ message }) => this.giveUp(message))
   }
 
   #note(what: string): void {
     this.#options.noted({ kernel: this.name, epoch: this.#known.epoch ?? null, what })
-  }
-
-  #lost({ message }: KernelEnd): void {
-    this.giveUp(message)
   }
 
   /** Resolves when it can be spoken to again, or never will, or after so many milliseconds. */
@@ -476,10 +471,7 @@ export class AttachedKernel implements NamedKernel {
 
   #state(): KernelRow['state'] {
     if (!this.alive) return 'ended'
-    if (this.#kernel === undefined || this.#away !== null) return 'away'
-    const { health, running } = this.#kernel
-    if (health !== 'responsive') return health
-    return running === null ? 'ready' : 'busy'
+    return this.#kernel === undefined || this.#away !== null ? 'away' : this.#kernel.state
   }
 
   /** By a server that is not ours, an image tells of errors that wait in a debugger, and of others where that was asked for. */
@@ -512,5 +504,3 @@ export class AttachedKernel implements NamedKernel {
     })
   }
 }
-
-const sentence = (text: string) => (/[.!?]$/.test(text) ? text : `${text}.`)

@@ -45,12 +45,6 @@ export interface Starts {
   readonly begins: boolean
 }
 
-export interface FoundKernel {
-  readonly named: NamedKernel
-  /** It was attached to just now. */
-  readonly isJoined?: boolean
-}
-
 /** What a call is for: a kernel, a program to attach to, or the image of the root, which has not been begun. */
 export type Found =
   | { readonly type: 'kernel'; readonly named: NamedKernel }

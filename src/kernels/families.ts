@@ -1,5 +1,5 @@
 import { startedOf } from '../../wire/process-start.ts'
-import type { Program, ProgramEnd, Programs, SkippedFile } from '../../wire/programs.ts'
+import type { Announcements, Program, Programs } from '../../wire/programs.ts'
 import { allOf, groupOf } from './programs.ts'
 import type { NamedKernel } from './rows.ts'
 
@@ -12,11 +12,7 @@ export const STANDINGS = ['program', 'supervisor', 'helper', 'orphan'] as const
 export type Standing = (typeof STANDINGS)[number]
 
 /** What has been announced, and what each of them is to the others. */
-export interface Family {
-  /** One for each process, sorted by name and process. */
-  readonly programs: readonly Program[]
-  readonly ends: readonly ProgramEnd[]
-  readonly skipped: readonly SkippedFile[]
+export interface Family extends Announcements {
   placeOf(program: Program): FamilyPlace
   /** The process that started it, where that has announced itself and lives. */
   parentOf(program: Program): Program | undefined
@@ -47,7 +43,9 @@ export class Families {
 
   read(): Family {
     const { programs, ends, skipped } = this.#programs.read()
-    const serving = [...programs, ...ends.map(({ program }) => program)].filter(isServing)
+    const serving = [...programs, ...ends.map(({ program }) => program)].filter(
+      ({ role }) => role === 'serves',
+    )
     const isSupervisor = (one: Program) =>
       this.#supervisors.has(processOf(one)) ||
       serving.some(child => isParent(one, child)) ||
@@ -71,7 +69,11 @@ export class Families {
       const above = ancestorsOf(one)
       const left = isBranch(one)
         ? [one, ...above].find(
-            each => isBranch(each) && each.process === 'lives' && this.#hasEnded(each.parent),
+            each =>
+              isBranch(each) &&
+              each.process === 'lives' &&
+              each.parent !== undefined &&
+              !this.#programs.lives(each.parent),
           )
         : undefined
       const served = above.slice(0, above.findIndex(({ role }) => role !== 'helper') + 1)
@@ -86,10 +88,6 @@ export class Families {
     }
     return { programs, ends, skipped, placeOf, parentOf }
   }
-
-  #hasEnded(pid: number | undefined): boolean {
-    return pid !== undefined && !this.#programs.lives(pid)
-  }
 }
 
 /** A rule about a program holds for those that work for it, too. */
@@ -98,8 +96,6 @@ export const servedNames = ({ groups: [, ...served] }: FamilyPlace): readonly st
 
 /** Whether it is expected to end with its parent. */
 const isBranch = ({ role }: Program) => role === 'helper' || role === 'fork'
-
-const isServing = ({ role }: Program) => role === 'serves'
 
 const processOf = ({ pid, started }: Program) => `${pid} ${started}`
 

@@ -2,12 +2,12 @@ import { homedir } from 'node:os'
 import { WireError } from '../../wire/errors.ts'
 import type { InterruptReport } from '../../wire/kernel.ts'
 import { DEFAULT_LANGUAGE, languageAt, languageNamed, namesOf } from '../../wire/languages.ts'
-import type { Program, ProgramEnd } from '../../wire/programs.ts'
+import type { Program } from '../../wire/programs.ts'
 import { isProject, kernelNameOf, realOf } from '../files/roots.ts'
 import type { AnnouncedPrograms, AnnouncedRow } from './announced-row.ts'
 import { type Attach, Attachments } from './attach.ts'
 import type { OutputRow } from './background.ts'
-import type { Found, FoundKernel, KernelsOptions } from './contract.ts'
+import type { Found, KernelsOptions } from './contract.ts'
 import { besidesOf, isFull, isSameList, onlyOne, type Roster } from './families.ts'
 import { KernelError } from './kernel-error.ts'
 import { type CrashLimits, type KernelRequest, OwnedKernel } from './owned-kernel.ts'
@@ -43,7 +43,7 @@ import {
   type NamedKernel,
   rowOf,
 } from './rows.ts'
-import { type Started, StartedKernels } from './started-store.ts'
+import { StartedKernels } from './started-store.ts'
 import { type Trial, tryLanguage } from './trial.ts'
 import {
   type Attachable,
@@ -78,8 +78,6 @@ class OpenKernels {
   readonly #options: KernelsOptions
   readonly #kernelOptions: KernelOptions
   readonly #home: string
-  /** Where programs announce themselves. */
-  readonly #searched: string
   readonly #attachments: Attachments
   readonly #started: StartedKernels
   /** What lives or listens in a root, as the announcements were, and these kernels. */
@@ -92,7 +90,6 @@ class OpenKernels {
   constructor(options: KernelsOptions) {
     const { programs, attachments: store, texts, noted, lives } = options
     this.#options = options
-    this.#searched = programs.folder
     this.#home = realOf(options.home ?? homedir())
     this.#kernelOptions = {
       texts,
@@ -151,17 +148,13 @@ class OpenKernels {
   async #reach(found: Found, wanted: Wanted): Promise<ResolvedKernel> {
     switch (found.type) {
       case 'kernel':
-        return this.#reached(found, wanted)
-      case 'program': {
-        const named = await this.#attachments.join(found.program, realOf(wanted.root))
-        return this.#reached({ named, isJoined: true }, wanted)
-      }
-      case 'configured': {
-        const named = await this.#attachments.joinFirst(found.addresses, realOf(wanted.root))
-        return this.#reached({ named, isJoined: true }, wanted)
-      }
+        return this.#reached(found.named, wanted)
+      case 'program':
+        return this.#joined(this.#attachments.join(found.program, realOf(wanted.root)), wanted)
+      case 'configured':
+        return this.#joined(this.#attachments.joinFirst(found.addresses, realOf(wanted.root)), wanted)
       case 'default':
-        return this.#reached({ named: this.#default(wanted) }, wanted)
+        return this.#reached(this.#default(wanted), wanted)
       default:
         return found satisfies never
     }
@@ -182,21 +175,22 @@ class OpenKernels {
         const { program } = found
         const roots = [...new Set([root, realOf(program.cwd)])]
         const otherNames = this.#attachments.namesOf(program)
-        return { name: this.#attachments.nameFor(program, root), otherNames, roots }
+        return {
+          name: this.#attachments.nameFor({ program, address: program.address }, root),
+          otherNames,
+          roots,
+        }
       }
       if (found.type === 'configured') {
         const [address] = found.addresses
         return { name: languageAt(address).name, otherNames: found.addresses, roots: [root] }
       }
-      const begins = () => this.#free(this.#started.otherIn(root)?.name ?? kernelNameOf(root))
-      if (found.type === 'default') return { name: begins(), otherNames: [], roots: [root] }
-      const { name } = found.named
-      return { name, otherNames: this.#otherNamesOf(found.named), roots: this.rootsOf(name) }
+      if (found.type === 'kernel') return this.ruled(found.named.name)
+      const begun = this.#free(this.#started.otherIn(root)?.name ?? kernelNameOf(root))
+      return { name: begun, otherNames: [], roots: [root] }
     } catch (error) {
       if (!(error instanceof KernelError)) throw error
-      return name === undefined
-        ? undefined
-        : { name, otherNames: this.otherNames(name), roots: this.rootsOf(name) }
+      return name === undefined ? undefined : this.ruled(name)
     }
   }
 
@@ -205,21 +199,25 @@ class OpenKernels {
   }
 
   /** It lives, or comes to. */
-  async #reached({ named, isJoined = false }: FoundKernel, wanted: Wanted): Promise<ResolvedKernel> {
+  async #reached(named: NamedKernel, wanted: Wanted): Promise<ResolvedKernel> {
     const { lost, isFollowed, alive, present } = named
     const before = isFollowed || !alive || present !== undefined ? null : named.row().epoch
     const begins = !named.alive && !named.hasProgram
     if (begins && wanted.onlyLiving === true) throw this.#noneLives(wanted, named)
     const found = { name: named.name, kernel: await named.living(wanted.patienceMs, wanted.env) }
     if (lost !== undefined) return { ...found, replaces: lost }
-    if (isJoined) {
-      const root = realOf(wanted.root)
-      const takesCalls = this.#among(this.#rosterOf(root), { root }) === named
-      return { ...found, joined: { ...named.row(), takesCalls } }
-    }
     const isAnother = before !== null && before !== found.kernel.identity.epoch
     if (isFollowed || isAnother || (!alive && named.hasProgram)) return { ...found, waited: true }
     return begins ? { ...found, begun: true } : found
+  }
+
+  /** What was attached to for the call. */
+  async #joined(joining: Promise<NamedKernel>, wanted: Wanted): Promise<ResolvedKernel> {
+    const named = await joining
+    const { name, kernel } = await this.#reached(named, wanted)
+    const root = realOf(wanted.root)
+    const takesCalls = this.#among(this.#rosterOf(root), { root }) === named
+    return { name, kernel, joined: { ...named.row(), takesCalls } }
   }
 
   /** What `resolve` would answer, at once, where that kernel lives and `root` is without links; else undefined. */
@@ -253,12 +251,9 @@ class OpenKernels {
     if (kernels.length + programs.length > MOST_MEMBERS)
       throw tooManyMembers({ group, root }, { count: kernels.length + programs.length, most: MOST_MEMBERS })
     const joining = programs.map(one =>
-      memberOf(fullName(one), async () => {
-        const named = await this.#attachments.join(one, root)
-        return this.#reached({ named, isJoined: true }, wanted)
-      }),
+      memberOf(fullName(one), () => this.#joined(this.#attachments.join(one, root), wanted)),
     )
-    const living = kernels.map(named => memberOf(named.name, () => this.#reached({ named }, wanted)))
+    const living = kernels.map(named => memberOf(named.name, () => this.#reached(named, wanted)))
     return (await Promise.all([...living, ...joining])).sort(byNumber)
   }
 
@@ -300,14 +295,16 @@ class OpenKernels {
     const living = known.filter(one => one.alive)
     if (living.length + programs.length > 0) return { kernels: living, programs }
     const followed = known.filter(one => one.isFollowed)
-    const image = this.#livingIn(root).filter(isCalledSo)
+    const image = this.#in(root).filter(one => one.alive && isCalledSo(one))
     return { kernels: followed.length > 0 ? followed : image, programs, ended: known.at(-1) }
   }
 
-  /** By which names a rule can mean the kernel, or the program, of that name besides: its group's, its process's. */
-  otherNames(name: string): readonly string[] {
+  /** As rules can name the kernel, or the program, of that name: its group and its process are meant by others besides. */
+  ruled(name: string): MeantKernel {
     const known = this.#kernels.get(name)
-    return known === undefined ? this.#attachments.otherNames(name) : this.#otherNamesOf(known)
+    const own = known?.announced === undefined ? [] : this.#attachments.namesOf(known.announced)
+    const otherNames = known === undefined ? this.#attachments.otherNames(name) : own
+    return { name, otherNames, roots: this.rootsOf(name) }
   }
 
   /** What is said of the kernel of that name while its process is stopped. */
@@ -318,22 +315,13 @@ class OpenKernels {
 
   /** Whether a rule keeps from callers what has ended the kernel of that name. */
   withholds(name: string): boolean {
-    const [otherNames, roots] = [this.otherNames(name), this.rootsOf(name)]
-    return this.#options.withholds?.({ name, otherNames, roots }) === true
-  }
-
-  #withholdsEnd({ program }: ProgramEnd): boolean {
-    const ruled = { name: groupOf(program), otherNames: this.namesOf(program), roots: [realOf(program.cwd)] }
-    return this.#options.withholds?.(ruled) === true
+    return this.#options.withholds?.(this.ruled(name)) === true
   }
 
   /** The same of a process, whether it listens or has gone, with its own name among them. */
-  namesOf(process: Announced): readonly string[] {
-    return this.#attachments.namesOf(process)
-  }
-
-  #otherNamesOf({ announced }: NamedKernel): readonly string[] {
-    return announced === undefined ? [] : this.#attachments.namesOf(announced)
+  ruledAs(process: Announced & Pick<Program, 'cwd'>): MeantKernel {
+    const otherNames = this.#attachments.namesOf(process)
+    return { name: groupOf(process), otherNames, roots: [realOf(process.cwd)] }
   }
 
   /**
@@ -356,13 +344,7 @@ class OpenKernels {
   attachable(name: string, given: string): Attachable {
     const root = realOf(given)
     const known = this.#kernels.get(name) ?? this.#attachments.attachedAs(name, root)
-    if (known !== undefined)
-      return {
-        name: known.name,
-        otherNames: this.#otherNamesOf(known),
-        roots: this.rootsOf(known.name),
-        elsewhere: known.root !== root,
-      }
+    if (known !== undefined) return { ...this.ruled(known.name), elsewhere: known.root !== root }
     // In this order, so that one that begins to listen in between is not taken for another project's.
     const anywhere = this.#attachments.anywhere(isTarget(name))
     const own = this.#attachments.joinable(root).filter(isTarget(name))
@@ -478,7 +460,7 @@ class OpenKernels {
     const kernels = [...rows, ...listening].sort(byNumber)
     if (kernels.length === 0 && !isProject(root, this.#home)) throw badRoot(root, this.#home)
     const waits = waitsText(this.#startsOf(root).waiting)
-    return { kernels, searched: this.#searched, ...(waits !== '' && { waits }) }
+    return { kernels, searched: this.#options.programs.folder, ...(waits !== '' && { waits }) }
   }
 
   /**
@@ -574,7 +556,7 @@ class OpenKernels {
   #unheardOf(name: string, root: string): KernelError {
     const [kernels, silent] = [this.#in(root).map(one => one.name), this.#attachments.silentIn(root)]
     const listening = this.#attachments.joinable(root).map(fullName)
-    return unheardOf(name, { root, silent, kernels, listening, searched: this.#searched })
+    return unheardOf(name, { root, silent, kernels, listening, searched: this.#options.programs.folder })
   }
 
   /** Whoever calls from a project is told of the kernels of that one, as far as they may be named to it. */
@@ -636,12 +618,13 @@ class OpenKernels {
     const lost = this.#lostLately(root, lately)
     if (lost ?? recent) return lost ?? recent?.kernel
     if (firsts.length > 0) return onlyOne(firsts)?.kernel
-    return onlyOne(this.#livingIn(root).filter(one => this.#attachments.placeOf(one).standing === 'program'))
+    const isFirst = (one: NamedKernel) => one.alive && this.#attachments.placeOf(one).standing === 'program'
+    return onlyOne(this.#in(root).filter(isFirst))
   }
 
   /** What lives or listens in a root, as calls without a name see it; `root` is without links. */
   #rosterOf(root: string, how?: 'fresh'): Roster {
-    const version = this.#attachments.version()
+    const version = this.#options.programs.version()
     const living = this.#in(root).filter(one => one.alive && this.#isMember(one))
     const cached = this.#rosters.get(root)
     if (how !== 'fresh' && cached?.version === version && isSameList(cached.living, living))
@@ -705,10 +688,13 @@ class OpenKernels {
     const { lost } = image ?? {}
     const { root, name = lost === undefined ? undefined : image?.name } = wanted
     const last = name === undefined ? this.#attachments.lastEnd(realOf(root)) : undefined
-    const ended = last && this.#withholdsEnd(last) ? undefined : last
+    const ended = last && this.#options.withholds?.(this.ruledAs(last.program)) === true ? undefined : last
     const [rows, { waiting }] = [this.#nameable(wanted), this.#startsOf(realOf(root))]
     const silent = this.#attachments.silentIn(realOf(root))
-    return noneLives({ root, name, lost }, { rows, searched: this.#searched, ended, silent, waiting })
+    return noneLives(
+      { root, name, lost },
+      { rows, searched: this.#options.programs.folder, ended, silent, waiting },
+    )
   }
 
   /** What a caller may be told of other kernels: those of its own root, as far as they may be named to it. */
@@ -722,14 +708,15 @@ class OpenKernels {
     return [...this.#kernels.values()].filter(kernel => kernel.root === root)
   }
 
-  #livingIn(root: string): NamedKernel[] {
-    return this.#in(root).filter(kernel => kernel.alive)
-  }
-
   #default({ root: given, env }: Wanted): NamedKernel {
     const root = this.#rootOf(given)
     const before = this.#started.otherIn(root)
-    if (before !== undefined) return this.#startedAgain(before, env)
+    if (before !== undefined) {
+      // It begins again as what it was, so that no other language answers; a script is for a person to run again.
+      const { name, language, script } = before
+      if (script !== undefined) throw programEnded({ name, root, language, script, how: ENDED_BEFORE })
+      return this.#add({ language, name: this.#free(name), root, env }, ENDED_BEFORE)
+    }
     refuseOtherLanguage(root)
     const named = this.#add({
       language: DEFAULT_LANGUAGE.name,
@@ -739,12 +726,6 @@ class OpenKernels {
     })
     this.#defaults.set(root, named.name)
     return named
-  }
-
-  /** It begins again as what it was, so that no other language answers; a script is for a person to run again. */
-  #startedAgain({ root, name, language, script }: Started, env: KernelRequest['env']): NamedKernel {
-    if (script !== undefined) throw programEnded({ name, root, language, script, how: ENDED_BEFORE })
-    return this.#add({ language, name: this.#free(name), root, env }, ENDED_BEFORE)
   }
 
   #add(request: KernelRequest, lost?: string): OwnedKernel {

@@ -226,12 +226,7 @@ export class OwnedKernel implements NamedKernel {
 
   #state(): KernelRow['state'] {
     if (this.#birth) return 'starting'
-    if (this.#life) {
-      const { health, running } = this.#life.kernel
-      if (health !== 'responsive') return health
-      return running === null ? 'ready' : 'busy'
-    }
-    return this.#looping ? 'crash_loop' : 'ended'
+    return this.#life?.kernel.state ?? (this.#looping ? 'crash_loop' : 'ended')
   }
 
   async #begin(): Promise<Kernel> {
@@ -281,24 +276,16 @@ export class OwnedKernel implements NamedKernel {
   /** Throws where starting it again is for a person to decide. */
   #permit(): void {
     const { name, script } = this.#request
-    const next = `A person can start it again with: imago restart ${name}`
-    if (this.#looping) {
-      const { deaths, withinMs } = this.#options.limits
-      const message = `${name} ended ${deaths} times within ${withinMs / 1000} s and is not started again by itself. ${this.#how}`
-      throw new KernelError('kernel_unavailable', {
-        message,
-        next,
-        details: { reason: 'crash_loop', kernel: name },
-      })
-    }
-    if (this.#hasLived && script !== undefined) {
-      const message = `${name} has ended, and starting it would run ${script} again. ${this.#how ?? ''}`
-      throw new KernelError('kernel_unavailable', {
-        message,
-        next,
-        details: { reason: 'ended', kernel: name },
-      })
-    }
+    if (!this.#looping && (!this.#hasLived || script === undefined)) return
+    const { deaths, withinMs } = this.#options.limits
+    const why = this.#looping
+      ? `ended ${deaths} times within ${withinMs / 1000} s and is not started again by itself`
+      : `has ended, and starting it would run ${script} again`
+    throw new KernelError('kernel_unavailable', {
+      message: `${name} ${why}. ${this.#how ?? ''}`,
+      next: `A person can start it again with: imago restart ${name}`,
+      details: { reason: this.#looping ? 'crash_loop' : 'ended', kernel: name },
+    })
   }
 
   #stillborn(error: unknown): unknown {
@@ -431,6 +418,12 @@ export class KernelLife implements Kernel {
   get running(): { readonly call: CallId; readonly elapsed_ms: number } | null {
     const [call] = this.#evaluations
     return call === undefined ? null : { call, elapsed_ms: Math.round(this.#options.now() - this.#since) }
+  }
+
+  /** As rows tell it while there is a link. */
+  get state(): 'ready' | 'busy' | Exclude<Health, 'responsive'> {
+    if (this.health !== 'responsive') return this.health
+    return this.running === null ? 'ready' : 'busy'
   }
 
   /** The evaluation that runs while this one waits its turn; null where it does not wait. */

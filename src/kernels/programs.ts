@@ -2,7 +2,7 @@ import { basename } from 'node:path'
 import { nearest } from '../../tools/nearest.ts'
 import { SERVERS } from '../../wire/languages.ts'
 import { startedOf } from '../../wire/process-start.ts'
-import type { Program, Programs, SkippedFile } from '../../wire/programs.ts'
+import type { Announcements, Program, Programs, SkippedFile } from '../../wire/programs.ts'
 import { isOfProject, nameFrom, realOf } from '../files/roots.ts'
 import { KernelError } from './kernel-error.ts'
 import { serverAddress } from './servers.ts'
@@ -26,9 +26,7 @@ export interface SilentProcess {
 }
 
 /** What is announced, and what each is to the others: see `families.ts`. */
-interface Family {
-  readonly programs: readonly Program[]
-  readonly skipped: readonly SkippedFile[]
+interface Family extends Announcements {
   placeOf(program: Program): { readonly standing: string }
   parentOf(program: Program): Program | undefined
 }
@@ -170,7 +168,7 @@ function unknown(
   const isUnheard = !isElsewhere && /^\d+$/.test(wanted) && programs.lives(Number(wanted))
   const how =
     isUnheard && isNotebook(startedOf(Number(wanted))?.words ?? [])
-      ? HAVE_A_NOTEBOOK_LISTEN
+      ? `It ${A_NOTEBOOK.why}. ${A_NOTEBOOK.mend}`
       : (silent?.mend ?? `To have it listen, ${HAVE_IT_LISTEN}${served.join('')}`)
   const others =
     names.length > 0 ? ` There are: ${names.join(', ')}.` : ' No other program has announced itself.'
@@ -222,5 +220,9 @@ export const HAVE_IT_LISTEN =
 export const isNotebook = (words: readonly string[]) =>
   words.some(word => /(^|\/)ipykernel(_launcher)?(\.py|\/__main__\.py)?$/.test(word))
 
-export const HAVE_A_NOTEBOOK_LISTEN =
-  'It is the kernel of a notebook. In a cell of it: %load_ext imago   Where Python finds no imago: pip install "$(imago runtime python)"'
+/** One that does not listen. */
+export const A_NOTEBOOK = {
+  words: 'a notebook',
+  why: 'is the kernel of a notebook',
+  mend: 'In a cell of it: %load_ext imago   Where Python finds no imago: pip install "$(imago runtime python)"',
+}

@@ -126,13 +126,12 @@ export function noneLives(
     suspended === 0 ? name : `${name} (${suspended} suspended)`,
   )
   const besides = shown.length === 0 ? '' : ` There are: ${shown.join(', ')}.`
-  const [how = ''] = lost?.split('\n') ?? []
   const missing =
     name === undefined
       ? `No program of ${root} listens (looked in ${searched}), and no kernel lives there.`
       : lost === undefined
         ? `No image of ${name} lives.`
-        : `The image of ${name} has ended: ${how.replace(/\.$/, '')}.`
+        : `The image of ${name} has ended: ${lost.replace(/\.$/, '')}.`
   return new KernelError('no_such_kernel', {
     message:
       `${missing}${ended === undefined ? '' : ` ${endOf(ended)}`}${becauseOf(silent[0])} None was started: there would be nothing to see in it.${besides} ${waitsText(waiting)}`.trimEnd(),
@@ -149,10 +148,8 @@ export function noneLives(
 }
 
 /** What the caller is told who had an image of ours started again, and how the one before was lost. */
-export const begunAgain = (lost: string | undefined): string => {
-  const [how = ''] = lost?.split('\n') ?? []
-  return `It was started again, and is empty.${lost === undefined ? '' : ` The image before is gone: ${how}`}`
-}
+export const begunAgain = (lost: string | undefined): string =>
+  `It was started again, and is empty.${lost === undefined ? '' : ` The image before is gone: ${lost}`}`
 
 /** `app.py ended at 01:21:07 (process 4711): SyntaxError: invalid syntax (app.py:9).` */
 function endOf({ program, ended }: ProgramEnd): string {

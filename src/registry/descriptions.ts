@@ -1,5 +1,6 @@
 import type { Profile } from '../../tools/contract.ts'
 import { checkDescription, type Tool } from '../../tools/define.ts'
+import { isRecord } from '../../tools/record.ts'
 import { shellWord } from '../text/escape.ts'
 import { type JsonSchema, RESERVED_PARAMETERS, type Registry } from './registry.ts'
 
@@ -184,16 +185,16 @@ function geminiSchema(schema: JsonSchema): JsonSchema {
     ...geminiType(type),
     ...kept,
     ...('const' in schema && { enum: [schema.const] }),
-    ...(isSchema(properties) && {
+    ...(isRecord(properties) && {
       properties: Object.fromEntries(Object.entries(properties).map(([name, part]) => [name, inner(part)])),
       propertyOrdering: Object.keys(properties),
     }),
-    ...(isSchema(items) && { items: geminiSchema(items) }),
+    ...(isRecord(items) && { items: geminiSchema(items) }),
     ...(Array.isArray(choices) && { anyOf: choices.map(inner) }),
   }
 }
 
-const inner = (part: unknown): unknown => (isSchema(part) ? geminiSchema(part) : part)
+const inner = (part: unknown): unknown => (isRecord(part) ? geminiSchema(part) : part)
 
 function geminiType(type: unknown): JsonSchema {
   if (typeof type === 'string') return { type: type.toUpperCase() }
@@ -203,10 +204,6 @@ function geminiType(type: unknown): JsonSchema {
     ...(named.length === 1 ? { type: named[0] } : { anyOf: named.map(one => ({ type: one })) }),
     ...(named.length < type.length && { nullable: true }),
   }
-}
-
-function isSchema(value: unknown): value is JsonSchema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 const WIDTH = 96

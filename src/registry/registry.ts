@@ -4,6 +4,7 @@ import { DefinitionError, type Tool } from '../../tools/define.ts'
 import { nearest } from '../../tools/nearest.ts'
 import { failed, type Outcome } from '../../tools/outcome.ts'
 import { isRecord } from '../../tools/record.ts'
+import { sentence } from '../../tools/text.ts'
 
 /** JSON Schema 2020-12 of one tool's arguments. */
 export type JsonSchema = Readonly<Record<string, unknown>>
@@ -350,9 +351,6 @@ function refuse(tool: Tool, issues: readonly Problem[], total: number) {
   })
   return { type: 'invalid', refusal } as const
 }
-
-/** With one mark at its end, whether or not it brought one. */
-const sentence = (text: string) => (/[.?!]$/.test(text) ? text : `${text}.`)
 
 function schemaAt(schema: JsonSchema, path: readonly string[]): JsonSchema | undefined {
   let here: unknown = schema

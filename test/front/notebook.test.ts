@@ -45,7 +45,7 @@ test('that does not listen is told apart by its process number, with the line th
   )
   assert.match(
     (await rig.imago(['kernels'])).stdout,
-    new RegExp(`Process ${pid} does not listen\\..* %load_ext imago`),
+    new RegExp(`Process ${pid} \\(a notebook\\) does not listen: .* %load_ext imago`),
   )
   assert.not.match((await rig.imago(['kernels'], { cwd: '/tmp' })).stdout, pid)
   const refused = await rig.imago(['attach', pid])

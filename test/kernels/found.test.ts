@@ -464,9 +464,10 @@ test('a helper that has gone is meant by the names under which those that it wor
     write() {},
   }
   const next = openKernels({ launch: launcher.launch, home: join(folder, 'home'), programs, attachments })
-  const worker = { name: 'web-worker-worker', pid: 602, started: 'later', parent: 601 }
-  const names = next.namesOf({ ...worker, works_for: ['web-worker', '601', 'web', 'web-600', '600'] })
+  const worker = { name: 'web-worker-worker', pid: 602, started: 'later', parent: 601, cwd: shop }
+  const ruled = next.ruledAs({ ...worker, works_for: ['web-worker', '601', 'web', 'web-600', '600'] })
+  const names = ruled.otherNames
   for (const meant of ['prod', 'web', '600', 'web-600', '601', '602']) assert.ok(names.includes(meant), meant)
-  assert.not.ok(next.namesOf({ ...worker, works_for: ['web', '601'] }).includes('prod'))
+  assert.not.ok(next.ruledAs({ ...worker, works_for: ['web', '601'] }).otherNames.includes('prod'))
   await next.close()
 })

@@ -28,6 +28,8 @@ export function openTestCalls(
     Pick<CallsOptions, Needed> & { readonly kernels: TestKernels; readonly stateDir: string },
 ): Calls {
   const { clock = SYSTEM_CLOCK, journal, log, kernels, stateDir, ...rest } = given
+  const ruled = (name: string) =>
+    kernels.ruled?.(name) ?? { name, otherNames: [], roots: kernels.rootsOf?.(name) ?? [] }
   const calls = openCalls({
     version: 'test',
     approvals: openFollowed(openApprovals, { clock, wallClock: Date.now, expiryMs: 60_000, journal }),
@@ -46,16 +48,13 @@ export function openTestCalls(
       living: wanted => kernels.living?.(wanted),
       group: async (group, wanted) => (await kernels.group?.(group, wanted)) ?? [],
       membersOf: (group, root) => kernels.membersOf?.(group, root) ?? [],
-      meant: wanted => {
-        const { name } = wanted
-        const named = { name: name ?? '', otherNames: [], roots: kernels.rootsOf?.(name ?? '') ?? [] }
-        return kernels.meant?.(wanted) ?? (name === undefined ? undefined : named)
-      },
-      otherNames: name => kernels.otherNames?.(name) ?? [],
+      meant: wanted =>
+        kernels.meant?.(wanted) ?? (wanted.name === undefined ? undefined : ruled(wanted.name)),
+      ruled,
       withholds: name => kernels.withholds?.(name) === true,
       stopped: () => null,
       isReloaded: () => false,
-      namesOf: process => kernels.namesOf?.(process) ?? [],
+      ruledAs: ({ name, cwd }) => ({ name, otherNames: [], roots: [cwd] }),
       areSeveral: wanted => kernels.areSeveral?.(wanted) === true,
       lasts: name => kernels.lasts?.(name) === true,
       rootsOf: name => kernels.rootsOf?.(name) ?? [],

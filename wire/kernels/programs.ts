@@ -3,11 +3,11 @@ import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import { readMost } from '../bounded-file.ts'
 import { errorRecord } from '../contract/inspection.ts'
-import { WireError } from '../errors.ts'
+import { errnoOf, WireError } from '../errors.ts'
 import type { ErrorRecord, Kernel } from '../kernel.ts'
 import { connect } from '../link/transport.ts'
 import { listensAt, startOf } from '../process-start.ts'
-import type { Joining, Program, ProgramEnd, Programs, SkippedFile } from '../programs.ts'
+import type { Announcements, Joining, Program, ProgramEnd, Programs, SkippedFile } from '../programs.ts'
 import { type AttachLimits, type AttachRequest, attachKernel, type Reach, rejoinKernel } from './attach.ts'
 import { type KernelSettings, serverAt } from './languages.ts'
 import { homeSecret } from './swank-secret.ts'
@@ -126,14 +126,6 @@ function watchFor(joining: Joining, runtimeDir: string): () => string | undefine
     if (performance.now() - silentSince < ENDING_MS) return undefined
     return `${name} has stopped listening (process ${process.pid} lives on).`
   }
-}
-
-interface Announcements {
-  /** Sorted by name and process. */
-  readonly programs: readonly Program[]
-  /** Oldest first. */
-  readonly ends: readonly ProgramEnd[]
-  readonly skipped: readonly SkippedFile[]
 }
 
 /** A larger file is none of ours. */
@@ -262,10 +254,7 @@ function remove({ address, file }: Program): void {
   if (dirname(socket) === dirname(file)) rmSync(socket, { force: true })
 }
 
-function codeOf(error: unknown): unknown {
-  const cause = error instanceof Error ? error.cause : undefined
-  return cause instanceof Error && 'code' in cause ? cause.code : undefined
-}
+const codeOf = (error: unknown) => errnoOf(error instanceof Error ? error.cause : undefined)
 
 const programsFolder = (runtimeDir: string) => join(runtimeDir, 'programs')
 
@@ -304,13 +293,14 @@ function readOne(file: string): Read | undefined {
   if (typeof parsed === 'object' && parsed !== null && 'imago' in parsed && parsed.imago !== 1)
     return skip(`is of version ${JSON.stringify(parsed.imago)?.slice(0, 20)}, and this Imago knows version 1`)
   const shaped = SHAPE.safeParse(parsed)
-  if (!shaped.success) {
-    const [issue] = shaped.error.issues
-    return skip(`is no announcement: ${issue?.path.join('.') || 'it'}: ${issue?.message ?? 'is wrong'}`)
-  }
+  if (!shaped.success) return skip(`is no announcement: ${faultIn(shaped.error)}`)
   const { imago: _, secret = null, ended, ...said } = shaped.data
   const keyed = secret === null
   return { announcement: { ...said, keyed, file, process: processOf(said) }, secret, ended }
+}
+
+function faultIn({ issues: [issue] }: z.ZodError): string {
+  return `${issue?.path.join('.') || 'it'}: ${issue?.message ?? 'is wrong'}`
 }
 
 function processOf({ pid, started }: { pid: number; started: string }): Program['process'] {
@@ -345,8 +335,8 @@ function readPrivate(file: string, most: number): string | SkippedFile | undefin
       }
     )
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'an error'
-    return code === 'ENOENT' ? undefined : { file, reason: `cannot be read (${code})` }
+    const code = errnoOf(error)
+    return code === 'ENOENT' ? undefined : { file, reason: `cannot be read (${code ?? 'an error'})` }
   }
 }
 
@@ -425,9 +415,5 @@ function readRecord(file: string): ErrorRecord | SkippedFile | undefined {
   if (parsed === undefined) return { file, reason: 'is no whole record of errors: it was cut short' }
   const read = errorRecord.safeParse(parsed)
   if (read.success) return read.data as ErrorRecord
-  const [issue] = read.error.issues
-  return {
-    file,
-    reason: `is no record of errors: ${issue?.path.join('.') || 'it'}: ${issue?.message ?? 'is wrong'}`,
-  }
+  return { file, reason: `is no record of errors: ${faultIn(read.error)}` }
 }

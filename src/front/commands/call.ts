@@ -1,5 +1,6 @@
 import { text as readAll } from 'node:stream/consumers'
 import { isRunning } from '../../../tools/outcome.ts'
+import { isRecord } from '../../../tools/record.ts'
 import { messageOf } from '../../../wire/errors.ts'
 import type { Question } from '../../../wire/kernel.ts'
 import type { CallEvent } from '../../calls/contract.ts'
@@ -176,9 +177,7 @@ export async function typed(
 function objectIn(text: string): Arguments | string {
   try {
     const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Arguments)
-      : 'it is no object'
+    return isRecord(value) ? value : 'it is no object'
   } catch (error) {
     return messageOf(error)
   }

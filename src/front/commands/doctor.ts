@@ -1,7 +1,7 @@
-import { accessSync, constants, lstatSync, readFileSync, realpathSync, statSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { lstatSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { TOOLS } from '../../../tools/index.ts'
-import { duration } from '../../../tools/text.ts'
+import { counted, duration } from '../../../tools/text.ts'
 import { messageOf } from '../../../wire/errors.ts'
 import {
   DEFAULT_LANGUAGE,
@@ -17,6 +17,8 @@ import type { KernelRow } from '../../kernels/rows.ts'
 import {
   findPaths,
   findRoot,
+  isProgram,
+  onPath,
   PACKAGE_ROOT,
   type Paths,
   PROGRAM,
@@ -154,7 +156,7 @@ async function checkDaemon(client: DaemonClient, { configDir, log: ownLog }: Pat
   const asked = performance.now()
   const { version, pid, uptime_ms, log, web, clients, kernels } = await client.request('status', {})
   const took = milliseconds(performance.now() - asked)
-  const found = `version ${version}, process ${pid}, since ${duration(uptime_ms)}, ${count(clients, 'client')}, ${count(kernels, 'kernel')}`
+  const found = `version ${version}, process ${pid}, since ${duration(uptime_ms)}, ${counted(clients, 'client')}, ${counted(kernels, 'kernel')}`
   return {
     title: 'Daemon',
     checks: [
@@ -220,14 +222,9 @@ async function checkKernel(
   return { name, state: 'broken', found: why, ...(next !== null && { fix: next }) }
 }
 
-const count = (number: number, what: string) => `${number} ${what}${number === 1 ? '' : 's'}`
-
 /** This program itself: its version, its Node, and whether a shell finds it. */
 function checkProgram(env: Where['env']): Area {
-  const found = (env.PATH ?? '')
-    .split(delimiter)
-    .map(folder => join(folder, 'imago'))
-    .find(isProgram)
+  const found = onPath('imago', env)
   const path: Check =
     found === undefined
       ? {
@@ -267,15 +264,6 @@ export function checkNode(version: string): Check {
         found,
         fix: `install Node ${least} or newer, from nodejs.org or your package manager`,
       }
-}
-
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
 }
 
 /** The directories of this user, made as a daemon makes them, and the settings in them and in the project. */
@@ -349,16 +337,12 @@ function checkClient(host: Host, where: Where): Check {
     const entry = readEntry(readIfThere(file) ?? '', host)
     if (entry === undefined) return { name, state: 'missing', found: file }
     const command = String(entry.command)
-    if (isOnPath(command, where.env)) return { name, state: 'ok', found: file }
+    const there = command.includes('/') ? isProgram(command) : onPath(command, where.env) !== undefined
+    if (there) return { name, state: 'ok', found: file }
     const found = `${file} starts ${command}, which is not there`
     return { name, state: 'broken', found, fix: `imago install ${name}` }
   } catch (error) {
     const fix = `mend it by hand, as docs/mcp.md shows it, or remove it and: imago install ${name}`
     return { name, state: 'broken', found: `${file}: ${messageOf(error)}`, fix }
   }
-}
-
-function isOnPath(command: string, env: Where['env']): boolean {
-  if (command.includes('/')) return isProgram(command)
-  return (env.PATH ?? '').split(delimiter).some(folder => isProgram(join(folder, command)))
 }

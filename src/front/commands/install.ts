@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process'
-import { accessSync, constants, copyFileSync, lstatSync, realpathSync, rmSync } from 'node:fs'
+import { copyFileSync, lstatSync, realpathSync, rmSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { createTwoFilesPatch } from 'diff'
 import { PROFILES, type Profile } from '../../../tools/contract.ts'
@@ -14,7 +14,7 @@ import {
 } from '../../../wire/languages.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
 import { isProject, realOf } from '../../files/roots.ts'
-import { findPaths, findRoot, PACKAGE_ROOT, PROGRAM, prepareStateDir, VERSION } from '../../paths.ts'
+import { findPaths, findRoot, onPath, PACKAGE_ROOT, PROGRAM, prepareStateDir, VERSION } from '../../paths.ts'
 import { escapeText, shellWord } from '../../text/escape.ts'
 import type { CommandInput, Options } from '../command.ts'
 import { answersByItself } from '../seat/rule.ts'
@@ -142,17 +142,25 @@ async function wished(site: Site, options: Options): Promise<Choice> {
     allowed: allow ? await safeTools(chosen) : [],
   })
   if (!isAsked(options)) return wish(profile ?? before, dialog ?? false, options.hook ?? false)
-  const lines = createInterface({ input: process.stdin, output: process.stdout })
-  try {
-    const ask = (question: string) => lines.question(escapeText(question))
-    return await wish(
+  const choice = await asked(async ask =>
+    wish(
       profile ?? (await askProfile(ask, { host, before })),
       dialog ?? (mayOfferDialog(site) && (await askDialog(ask, host))),
       options.hook ?? (host.hook !== undefined && (await askHook(ask, host))),
-    )
+    ),
+  )
+  if (choice === undefined) throw new Failure('Nothing was changed.', { exit: EXIT.denied })
+  return choice
+}
+
+/** What a person says at the terminal; undefined where they leave it. */
+async function asked<Answer>(work: (ask: Ask) => Promise<Answer>): Promise<Answer | undefined> {
+  const lines = createInterface({ input: process.stdin, output: process.stdout })
+  try {
+    return await work(question => lines.question(escapeText(question)))
   } catch {
     // Ctrl-C, or the end of input.
-    throw new Failure('Nothing was changed.', { exit: EXIT.denied })
+    return undefined
   } finally {
     lines.close()
   }
@@ -232,15 +240,7 @@ function otherChoices(host: Host, wish: Choice, options: Options): string {
 /** Nobody at a terminal has not agreed. */
 async function agreed(question: string): Promise<boolean> {
   if (!process.stdin.isTTY || !process.stdout.isTTY) return false
-  const lines = createInterface({ input: process.stdin, output: process.stdout })
-  try {
-    return isYes(await lines.question(escapeText(`${question} [y/N] `)))
-  } catch {
-    // Ctrl-C, or the end of input.
-    return false
-  } finally {
-    lines.close()
-  }
+  return isYes((await asked(ask => ask(`${question} [y/N] `))) ?? '')
 }
 
 /** Where an entry belongs to a project, or names one, there must be one: no kernel lives in the home directory or in `/`. */
@@ -264,23 +264,10 @@ function hookCommand(host: Host): string {
 
 /** PyPI has another program of that name. */
 function isOnPath(): boolean {
-  const found = foundOnPath('imago')
-  if (found === undefined || found === realpathSync(PROGRAM)) return found !== undefined
+  const found = onPath('imago')
+  if (found === undefined || realpathSync(found) === realpathSync(PROGRAM)) return found !== undefined
   const { stdout } = spawnSync(found, ['--version'], { encoding: 'utf8', input: '', timeout: 10_000 })
   return stdout?.trim() === VERSION
-}
-
-function foundOnPath(program: string): string | undefined {
-  for (const folder of (process.env.PATH ?? '').split(delimiter)) {
-    try {
-      const path = join(folder, program)
-      accessSync(path, constants.X_OK)
-      return realpathSync(path)
-    } catch {
-      // Not there.
-    }
-  }
-  return undefined
 }
 
 /** The change as a unified diff, which names the file, and where it leads to. */

@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { messageOf } from '../../../wire/errors.ts'
 import { EXIT, Failure } from '../../failure.ts'
+import { sha256 } from '../../sha256.ts'
 import {
   addYes,
   applied,
@@ -296,7 +296,7 @@ export type InstallRecords = Readonly<Record<string, InstallRecord>>
 
 function recordOf({ text, result = '', folder }: FilePlan, change: Change): InstallRecord {
   return {
-    written: hashOf(result),
+    written: sha256(result),
     undo: inverse(change),
     made: text === undefined,
     ...(folder !== undefined && { folder }),
@@ -304,12 +304,10 @@ function recordOf({ text, result = '', folder }: FilePlan, change: Change): Inst
 }
 
 const isUntouched = (text: string | undefined, { written }: InstallRecord): text is string =>
-  text !== undefined && hashOf(text) === written
+  text !== undefined && sha256(text) === written
 
 const restored = (text: string, { made, undo }: InstallRecord): string | undefined =>
   made ? undefined : applied(text, undo)
-
-const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex')
 
 const recordsIn = (stateDir: string) => join(stateDir, 'installed.json')
 

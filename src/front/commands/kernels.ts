@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { basename, dirname, resolve } from 'node:path'
 import { type ToolError, toolError } from '../../../tools/outcome.ts'
-import { duration, oneLine } from '../../../tools/text.ts'
+import { duration, oneLine, sentence } from '../../../tools/text.ts'
 import { messageOf } from '../../../wire/errors.ts'
 import { namesOf, SERVERS } from '../../../wire/languages.ts'
 import { readSecretFile } from '../../../wire/secret-file.ts'
@@ -136,8 +136,6 @@ function failureOf(row: KernelRow): ToolError | undefined {
     ...next,
   })
 }
-
-const sentence = (text: string) => (/[.!?]$/.test(text) ? text : `${text}.`)
 
 const named = ({ operands: [name = ''] }: CommandInput) => ({ name })
 

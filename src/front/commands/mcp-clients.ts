@@ -22,6 +22,7 @@ import {
 } from 'jsonc-parser'
 import { parse, stringify } from 'smol-toml'
 import { z } from 'zod'
+import { isRecord } from '../../../tools/record.ts'
 import { messageOf } from '../../../wire/errors.ts'
 import { Failure } from '../../failure.ts'
 import { writeWhole } from '../../files/whole-file.ts'
@@ -339,7 +340,7 @@ export function readEntry(text: string, { format, place }: Shape): Entry {
  */
 export function changeEntry(text: string, shape: Shape, entry: Value): Change {
   const change = shape.format === 'json' ? changeJson(text, shape, entry) : changeToml(text, shape, entry)
-  checkOnly({ text, changed: applied(text, change), shape, entry })
+  checkOnly(text, applied(text, change), { shape, entry })
   return change
 }
 
@@ -361,8 +362,7 @@ function readJson(text: string): unknown {
     throw new Failure(`it is not JSON: ${printParseErrorCode(first.error)} on line ${line}`)
   }
   const whole = tree === undefined ? {} : getNodeValue(tree)
-  if (typeof whole !== 'object' || whole === null || Array.isArray(whole))
-    throw new Failure('it holds no object, and so no settings')
+  if (!isRecord(whole)) throw new Failure('it holds no object, and so no settings')
   return whole
 }
 
@@ -477,19 +477,17 @@ function keyByKey(text: string, { shape, entry }: { shape: Shape; entry: Value }
   try {
     const changed = keys.reduce((left, key) => {
       const [was, is] = [before[key], after[key]]
-      return isTable(was) || isTable(is)
+      return isRecord(was) || isRecord(is)
         ? applied(left, changeToml(left, { ...shape, place: [...place, key], within: place }, is as Value))
         : setKey(left, place, [key, was, is])
     }, text)
-    checkOnly({ text, changed, shape, entry })
+    checkOnly(text, changed, { shape, entry })
     return changed
   } catch (error) {
     if (error instanceof Failure) return undefined
     throw error
   }
 }
-
-const isTable = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** One key on lines of its own below the header of its table; a new one comes behind the last. */
 function setKey(text: string, place: readonly string[], [key, was, is]: [string, unknown, unknown]): string {
@@ -612,7 +610,7 @@ function at(whole: unknown, place: readonly string[]): Entry {
 }
 
 /** Reads the changed text again: the entry is what it should be, and nothing else is different. */
-function checkOnly({ text, changed, shape, entry }: Edited): void {
+function checkOnly(text: string, changed: string, { shape, entry }: { shape: Shape; entry: Value }): void {
   const read = shape.format === 'json' ? readJson : readToml
   const before = read(text)
   const after = readAgain(changed, { read, place: shape.place })
@@ -634,13 +632,6 @@ function readAgain(
       cause: error,
     })
   }
-}
-
-interface Edited {
-  readonly text: string
-  readonly changed: string
-  readonly shape: Shape
-  readonly entry: Value
 }
 
 const dataOf = (value: unknown): unknown => JSON.parse(asText(value) ?? 'null')

@@ -7,7 +7,7 @@ import { EXIT, Failure } from '../../failure.ts'
 import { kernelNameOf } from '../../files/roots.ts'
 import { findPaths, prepareRuntimeDir } from '../../paths.ts'
 import type { CommandInput } from '../command.ts'
-import { LISTENING } from '../languages.ts'
+import { deaf, listening } from '../languages.ts'
 import { hasListener, heardIn, openRun, silentAmong } from '../runs.ts'
 
 /** How long after its start it is said of a command that nothing of it listens, in ms. */
@@ -43,13 +43,9 @@ export async function run({ rest, options, printer }: CommandInput): Promise<num
     if (silent !== undefined) say(silent)
   }, SAID_AFTER_MS)
   try {
-    for (const { deaf } of LISTENING) {
-      const why = deaf(rest)
-      if (why !== undefined) say(why)
-    }
-    let env = process.env
-    for (const { listening } of LISTENING) env = { ...env, ...listening({ env, name, heard }) }
-    child = spawn(command, args, { stdio: 'inherit', env })
+    const why = deaf(rest)
+    if (why !== undefined) say(why)
+    child = spawn(command, args, { stdio: 'inherit', env: { ...process.env, ...listening({ name, heard }) } })
     const code = await ended(command, child)
     for (const sentence of failures(heard)) say(sentence)
     return code

@@ -1,3 +1,4 @@
+import { isRecord } from '../../../tools/record.ts'
 import { counted, duration, indent, oneLine } from '../../../tools/text.ts'
 import type { EntryRead } from '../../journal/reader.ts'
 import { escapeText } from '../../text/escape.ts'
@@ -237,10 +238,7 @@ function unreadablePieces({ file, line, text, why }: Unreadable): Piece[] {
 
 const callerOf = ({ began }: CallStory) => cut(oneLine(began?.who ?? began?.caller ?? '-'), 24)
 
-const objectOf = (value: unknown): Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Readonly<Record<string, unknown>>)
-    : {}
+const objectOf = (value: unknown): Readonly<Record<string, unknown>> => (isRecord(value) ? value : {})
 
 const column = (text: string, width: number) => cut(oneLine(text), Math.max(width, 24)).padEnd(width)
 

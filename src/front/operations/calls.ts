@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { PROFILES } from '../../../tools/contract.ts'
 import type { Envelope } from '../../../tools/outcome.ts'
+import { isRecord } from '../../../tools/record.ts'
 import { toolErrorShape } from '../../../tools/shapes.ts'
 import { KEY_VARIABLES } from '../../agent/keys.ts'
 import { CALL_EVENT } from '../../calls/contract.ts'
@@ -53,9 +54,7 @@ export const CALL_OPERATIONS = {
     level: 'dangerous',
     topics: ['calls', 'kernels', 'approvals', 'suspensions'],
     calls: ({ args }: { readonly args?: unknown }) =>
-      typeof args === 'object' && args !== null && 'kernel' in args && typeof args.kernel === 'string'
-        ? args.kernel
-        : undefined,
+      isRecord(args) && typeof args.kernel === 'string' ? args.kernel : undefined,
   }),
   show: operation({
     does: 'Answers with the text that a model is shown for an envelope.',

@@ -39,7 +39,7 @@ class Guest:
         self._record = Record(self._errors, kernel.clock)
         self._errors.changed = self._record.noted
         kernel.follow_errors(self._errors)
-        self._address = 'unix:' + self._announcement.socket if port is None else 'tcp:127.0.0.1:%d' % port
+        self.address = 'unix:' + self._announcement.socket if port is None else 'tcp:127.0.0.1:%d' % port
         self._acceptor = None
         self._entering = native.Lock()
         self._borrowed = Borrowed(kernel.output, kernel.interrupts.shield, kernel.ask)
@@ -51,14 +51,10 @@ class Guest:
         suspensions.heard = lambda: kernel.session.link
         kernel.session.at_end.append(lambda link: suspensions.lose(link, 'The link to the daemon was lost.'))
 
-    @property
-    def address(self):
-        return self._address
-
     def open(self):
         """Listens, and then makes it known. Raises ``OSError`` saying what is in the way."""
         self._announcement.prepare()
-        self._acceptor = Acceptor(self._address, self._admit, self._announce)
+        self._acceptor = Acceptor(self.address, self._admit, self._announce)
         # Before anybody can come in, who would be taken for one that came as it was closed.
         _guests.append(self)
         try:
@@ -117,7 +113,7 @@ class Guest:
         native.forget_dummy()
 
     def _announce(self, address):
-        self._address = address
+        self.address = address
         self._announcement.prepare()
         self._record.facts = _facts(self.name, address, self.kernel.epoch)
         fields = dict(self._record.facts)

@@ -68,12 +68,11 @@ class KernelProcess:
 
     def watch(self, lifeline):
         """Ends this process when the daemon has let go of the lifeline."""
-        while True:
-            try:
-                if not os.read(lifeline, 4096):
-                    break
-            except OSError:
-                break
+        try:
+            while os.read(lifeline, 4096):
+                pass
+        except OSError:
+            pass
         self.end()
 
     def _connect(self):

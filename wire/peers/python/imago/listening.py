@@ -4,7 +4,7 @@ import os
 import re
 import sys
 
-from imago import listener, native
+from imago import family, listener, native
 from imago.coroutines import running_loop
 from imago.guest import Guest, leave_all
 from imago.places import place_for
@@ -147,8 +147,7 @@ def _open(guest, asked):
 
 def _leave_with_a_worker():
     """Takes back what a worker of ``multiprocessing`` makes known, as it ends without what ``atexit`` has."""
-    multiprocessing = sys.modules.get('multiprocessing.process')
-    if multiprocessing is not None and multiprocessing.parent_process() is not None:
+    if family.is_told():
         sys.modules['multiprocessing.util'].Finalize(None, leave_all, exitpriority=0)
 
 

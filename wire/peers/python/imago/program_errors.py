@@ -83,7 +83,7 @@ class ProgramErrors:
     @property
     def watched(self):
         """Whether the program's errors come here now."""
-        return _hooks.lead_to_whom() is self
+        return _hooks.errors is self
 
     def begin(self):
         """From here on the program's errors come here."""
@@ -345,25 +345,23 @@ class _Hooks:
     """
 
     def __init__(self):
-        self._errors = None
+        #: Those of whoever listens now, if anybody does.
+        self.errors = None
         self._at_work = threading.local()
         # By its place: the hook that has been put there and not taken out, and what was there before.
         self._placed = {}
 
-    def lead_to_whom(self):
-        return self._errors
-
     def lead_to(self, errors):
-        self._errors = errors
+        self.errors = errors
         for place, there, make, put in self._places():
             self._put(place, there, make, put)
         frameworks.begin(self.tell)
 
     def leave(self, errors):
         """What others have put on top of ours stays, and finds ours doing nothing."""
-        if self._errors is errors:
-            self._errors = None
-        if self._errors is not None:
+        if self.errors is errors:
+            self.errors = None
+        if self.errors is not None:
             return
         for place, there, _, put in self._places():
             self._take(place, there, put)
@@ -470,7 +468,7 @@ class _Hooks:
 
         ``evaluation`` finds the one that the error belongs to, if it is one of a caller's.
         """
-        errors = self._errors
+        errors = self.errors
         if errors is None or getattr(self._at_work, 'now', False):
             return
         if not issubclass(type(error), BaseException):
@@ -487,7 +485,7 @@ class _Hooks:
             pass
         except Exception:
             native.report_fault('taking down an error of the program')
-            self._errors = None
+            self.errors = None
         finally:
             self._at_work.now = False
 

@@ -40,7 +40,7 @@ def begin():
             # What it starts is the program, and this process none of it.
             _tell(None)
             return
-        os.register_at_fork(after_in_child=_begin_fork)
+        os.register_at_fork(after_in_child=lambda: native.start(_listen_soon, 'imago-listen'))
         if '--multiprocessing-fork' in line:
             from multiprocessing import util
 
@@ -112,12 +112,8 @@ def _words():
         return [sys.executable, *sys.argv]
 
 
-def _begin_fork():
-    """In a forked child."""
-    native.start(_listen_soon, 'imago-listen')
-
-
 def _listen_soon():
+    """In a forked child."""
     native.sleep(_AFTER_FORK)
     if family.role() is None and family.is_machinery(_command_line()):
         # A server of forks has forked: it is known now what runs in the child.

@@ -453,7 +453,7 @@ sys.excepthook(None, None, None)
         source = '''
 logged()
 # A finalizer may log an error in the midst of a look, on the thread of that.
-imago.program_errors._hooks.lead_to_whom()._changing.acquire()
+imago.program_errors._hooks.errors._changing.acquire()
 '''
         self.assertEqual(1, self.errors(source)['total'])
 
@@ -516,7 +516,7 @@ async def serve():
         logging.getLogger('quiet').exception('no cake')
 
 wsgi({'REQUEST_METHOD': 'GET', 'PATH_INFO': '/tarts/'}, None)
-one = imago.program_errors._hooks.lead_to_whom().page({'count': 1})['errors'][0]['where']
+one = imago.program_errors._hooks.errors.page({'count': 1})['errors'][0]['where']
 assert one == 'request GET /tarts/', one
 
 def server(*hostile):
@@ -536,10 +536,10 @@ class Text(str):
 
 for hostile in (Env(REQUEST_METHOD='GET', PATH_INFO='/'), {Text('REQUEST_METHOD'): 'GET', 'PATH_INFO': Text('/')}):
     server(hostile, None)
-    one = imago.program_errors._hooks.lead_to_whom().page({'count': 1})['errors'][0]['where']
+    one = imago.program_errors._hooks.errors.page({'count': 1})['errors'][0]['where']
     assert one == 'request GET /pies/', one
     application(hostile, None)
-    one = imago.program_errors._hooks.lead_to_whom().page({'count': 1})['errors'][0]['where']
+    one = imago.program_errors._hooks.errors.page({'count': 1})['errors'][0]['where']
     assert one == 'thread MainThread', one
 asyncio.run(serve())
 '''
@@ -592,7 +592,7 @@ if pid == 0:
         logged()
         imago.listen('child', namespace=globals())
         logged()
-        own = imago.program_errors._hooks.lead_to_whom().page({'count': 9})
+        own = imago.program_errors._hooks.errors.page({'count': 9})
         assert own['total'] == 1, own
         os._exit(0)
     finally:

@@ -144,9 +144,8 @@ def written_annotations(annotate):
 
 def held_by(function, module):
     """Name -> value of what a function that `module` has made holds on to; empty for any other."""
-    if type(function) is not FunctionType or stored(function.__globals__, "__name__") != module:
-        return {}
-    return closed_over(function)
+    is_its = type(function) is FunctionType and stored(function.__globals__, "__name__") == module
+    return closed_over(function) if is_its else {}
 
 
 class _Text(str):

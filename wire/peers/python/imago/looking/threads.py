@@ -116,7 +116,8 @@ class Standing:
         self.task = task
 
     def place(self):
-        return self.role, self.task is not None and self.task.running, tuple(self._lines())
+        lines = tuple([(id(frame.f_code), line) for frame, line in self.stack])
+        return self.role, self.task is not None and self.task.running, lines
 
     def has(self, folded):
         """Whether its name, or a function or file that it stands in, contains a text."""
@@ -129,9 +130,6 @@ class Standing:
         """Natural order: `Task-2` comes before `Task-10`."""
         parts = re.split(r"(\d+)", self.name)
         return [int(part) if at % 2 else part for at, part in enumerate(parts)]
-
-    def _lines(self):
-        return [(id(frame.f_code), line) for frame, line in self.stack]
 
 
 def walked(frame):
@@ -298,7 +296,7 @@ def threads(_image, query):
         notes.append(f"There are {asyncio.count()} tasks; the first {MOST} of them were looked at.")
     wanted = query.get("filter")
     if wanted is not None:
-        notes += _left_out(_programs(standing), len(tasks))
+        notes.append(f"Filtered: {_programs(standing)} threads and {len(tasks)} tasks are alive in all.")
         standing, tasks = filtered(standing, wanted), filtered(tasks, wanted)
 
     def thread_state(one):
@@ -404,7 +402,3 @@ def _task(task, stacks):
 def _programs(standing):
     """How many are not Imago's own."""
     return sum(one.role != "imago" for one in standing)
-
-
-def _left_out(threads_alive, tasks_alive):
-    return [f"Filtered: {threads_alive} threads and {tasks_alive} tasks are alive in all."]

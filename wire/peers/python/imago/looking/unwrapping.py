@@ -152,7 +152,7 @@ def _in_task(value):
             for entry in (class_entry(proxy, "_Proxy__local"), class_entry(proxy, "_Proxy__args"))
         )
         # `app.task` gives it the function, and `shared_task` a function that has it in its closure.
-        held = [*(given if type(given) is tuple else ()), _enclosed_as(made_by, "fun")]
+        held = [*(given if type(given) is tuple else ()), closed_over(made_by).get("fun")]
         return next((one for one in held if type(one) is FunctionType), ABSENT)
     if is_class(task) and inherits(value, task):
         run = class_entry(kind, "run")
@@ -170,14 +170,11 @@ def as_function(value):
     return inside if type(inside) is FunctionType else value
 
 
-def _enclosed_as(function, name):
-    """What a function holds in its closure under that name, or `ABSENT`."""
-    return closed_over(function).get(name, ABSENT) if type(function) is FunctionType else ABSENT
-
-
 def closed_over(function):
-    """Name -> value of what a function closes over, as far as there is something."""
+    """Name -> value of what a function of a text closes over, as far as there is something; empty for anything else."""
     held = {}
+    if type(function) is not FunctionType:
+        return held
     for name, cell in zip(exact(function.__code__.co_freevars), function.__closure__ or ()):
         try:
             held[name] = cell.cell_contents

@@ -36,12 +36,11 @@ _LEAVES = ("YIELD", "SEND", "RETURN", "STORE")
 LONGEST = 200_000
 
 
-def _called(frame, before):
+def _called(frame, path):
     """`(label, receiver)` of the compiled function that `frame` is in, such as `("time.sleep", <module>)`.
 
-    `before` are its instructions up to there. `receiver` is what it was taken from, or `ABSENT`. None where there is no such call, or it cannot be told.
+    `path` leads to it. `receiver` is what it was taken from, or `ABSENT`. None where there is no such call, or it cannot be told.
     """
-    path = _path(before)
     if path is None:
         return None
     root, names, entered, _ = path
@@ -69,15 +68,6 @@ def acquires_for_good(frame):
     """Whether the call that a frame is in waits until it has the lock: one with arguments may give up before."""
     path = _path(_before(frame))
     return path is not None and not path[3]
-
-
-def spelled(frame):
-    """The path of what the call that a frame stands in is made on: `self._lock`; None where it cannot be told."""
-    path = _path(_before(frame))
-    if path is None:
-        return None
-    (name, _), names, entered, _ = path
-    return ".".join([name, *(names if entered else names[:-1])])
 
 
 def _labelled(here, name):
@@ -250,9 +240,10 @@ def what_thread_waits_for(stack, holder_of):
     if is_ours(stack[0].f_code) and name_of(stack[0].f_code) in ("wait", "sleep"):
         return True, None
     before = _before(stack[0])
-    here = _called(stack[0], before)
+    path = _path(before)
+    here = _called(stack[0], path)
     is_lock = here is not None and here[0] in _LOCKS
-    text = None if here is None else _lock_text(here[1], stack[0]) if is_lock else _compiled(*here)
+    text = None if here is None else _lock_text(here[1], stack[0], path) if is_lock else _compiled(*here)
     outer = _library_wait(stack)
     if outer is None and here is None and _entered(before) is not None:
         return True, "what its `with` enters, which cannot be told"
@@ -275,11 +266,13 @@ def _compiled(label, receiver):
     return None
 
 
-def _lock_text(lock, frame):
-    """`the lock self._lock`, as the code of the frame spells it."""
+def _lock_text(lock, frame, path):
+    """`the lock self._lock`, as the code of the frame spells the path to it."""
     kind = "reentrant lock" if type(lock) is RLock else "lock"
-    path = spelled(frame) if library_file(frame.f_code) is None else None
-    return f"a {kind}" if path is None else f"the {kind} {cut(path, 100)}"
+    if library_file(frame.f_code) is not None:
+        return f"a {kind}"
+    (name, _), names, entered, _ = path
+    return f"the {kind} {cut('.'.join([name, *(names if entered else names[:-1])]), 100)}"
 
 
 def _library_wait(stack):
