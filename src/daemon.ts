@@ -227,7 +227,7 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
   const follows = new Subscriptions({
     instance: instance.nonce,
     sources: topicSources({ kernels, approvals, held, calls, leases, seats, errors, traces, ...followed }),
-    left: topic => topic === 'errors' && errors.left(),
+    left: topic => topic === 'errors' && errors.askAll(),
     followed(topic) {
       if (topic === 'errors') errors.askAll()
       if (topic === 'programs' || topic === 'runs') followed[topic].look()

@@ -40,6 +40,8 @@ export interface EditorLanguage {
 interface StaticText {
   /** Statements that bind names, which are the words of a group; of the first one, by a definition. */
   readonly binds: RegExp
+  /** Bodies of what is defined, each behind its indentation and its first line: names in them are none of the text, or of a class. */
+  bodies(isClass: boolean): RegExp
   /** An import that a text ends in. */
   readonly importing: RegExp
   /** Code that goes on with the names which every text has, and with those that one has from other modules or classes. */
@@ -47,13 +49,16 @@ interface StaticText {
   besides(text: string, isClass: boolean): readonly string[]
 }
 
+/** Other modules or classes at most that are asked for their names. */
+const MOST_BESIDES = 20
+
 /** `NAME` and a space stand for the characters of a name and of a blank. */
 const PYTHON_BINDS = new RegExp(
   `^ *(?:${[
     '(?:async +)?(?:def|class) +([NAME]+)',
     '(?:async +)?for +([^\\n:]{1,200}?) in\\b',
     '(?:async +)?with\\b[^\\n]* as +([NAME]+)',
-    '(?:from +[NAME.]+ +)?import\\b *(\\([^)]{0,5000}\\)|[^\\n(#;]*)',
+    '(?:from +[NAME.]+ +)?import\\b *(\\([^()]{0,5000}\\)|[^\\n(#;]*)',
     // With a comma or a bracket behind it, this is an argument on a line of its own.
     '(?!(?:if|elif|while)\\b)([NAME*](?:[NAME,*]| )*?)(?::[^\\n=]+)?=(?!=)(?![^\\n(]*[,)]$)',
   ].join('|')})`
@@ -76,13 +81,19 @@ const FRONT: Readonly<Record<string, FrontLanguage>> = {
       definition: /^(?:async\s+)?(?:def|class)\s+([\p{L}_][\p{L}\p{N}_]*)/u,
       static: {
         binds: PYTHON_BINDS,
-        importing: /(?:^|\n)[ \t]*(?:import|from)\b[^\n(]*(?:\([^)]{0,5000})?$/u,
+        bodies: isClass =>
+          RegExp(
+            `^([ \\t]*)((?:async[ \\t]+)?${isClass ? 'def' : '(?:def|class)'}\\b[^\\n]*)(?:\\n(?:\\1[ \\t][^\\n]*|[ \\t]*(?=\\n|$)))*`,
+            'gm',
+          ),
+        importing: /(?:^|\n)[ \t]*(?:import|from)\b[^\n(]*(?:\([^()]{0,5000})?$/u,
         always: 'from builtins import ',
         besides(text, isClass) {
           const stars = /^[ \t]*from[ \t]+([\p{L}\p{N}_.]+)[ \t]+import[ \t]*\*/gmu
-          if (!isClass) return [...text.matchAll(stars)].map(([, module]) => `from ${module} import `)
+          const modules = new Set([...text.matchAll(stars)].map(([, module]) => module))
+          if (!isClass) return [...modules].slice(0, MOST_BESIDES).map(module => `from ${module} import `)
           const [, bases = ''] = /^[ \t]*class[ \t]+[^\s(:]+[ \t]*\(([^)=]*)/mu.exec(text) ?? []
-          return ['object', ...bases.split(',')].map(base => `${base.trim()}.`)
+          return ['object', ...bases.split(',', MOST_BESIDES)].map(base => `${base.trim()}.`)
         },
       },
     },

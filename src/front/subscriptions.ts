@@ -84,7 +84,7 @@ const textOf = (value: unknown): string =>
 /**
  * The rows of all topics, and who follows them. A part of the daemon says that a topic may have changed, and no more; rows
  * are read and compared once in a turn of the loop, and only where somebody follows. A subscriber that does not read loses
- * its changes and gets the snapshot once it reads again.
+ * its changes and gets the snapshot once it reads again, or what came after the last event that it was sent.
  */
 export class Subscriptions {
   readonly #options: SubscriptionsOptions
@@ -212,6 +212,8 @@ export class Subscriptions {
       const rows = some.map(({ rev: _, ...change }) => change)
       const event = at === 0 && first === 'snapshot' ? { rev, snapshot: rows } : { rev, changes: rows }
       if (follower.tell(event) === 'dropped') {
+        // So that a row which it has, and which is gone, is told to be gone.
+        for (const { topic, key } of found.slice(at)) follower.told.add(`${topic} ${key}`)
         this.#lose(follower, told)
         break
       }

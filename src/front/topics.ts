@@ -111,15 +111,18 @@ export const programRows = (programs: readonly AnnouncedRow[]): readonly TopicRo
 /** A viewer who has no part in any suspension. */
 const NOBODY = { id: '', who: '', kind: 'cli', profile: 'full', seat: () => undefined } as const
 
-/** How long an image may take to tell its errors, and how long after it has noted one it is asked again. Milliseconds. */
-const [LOOK_MS, AGAIN_MS] = [1_000, 250]
+/** How long an image may take to tell its errors, how long after it has noted one it is asked again, and after it has not answered. Milliseconds. */
+const [LOOK_MS, AGAIN_MS, FAILED_MS] = [1_000, 250, 5_000]
 
 /** As many as an image keeps. */
 const MOST = 20
 
 /** The errors that programs have noted, as their images tell them: asked only while somebody follows. */
 export class NotedErrors {
-  readonly #lives = new Map<Kernel, { readonly life: NewLife; rows: readonly TopicRow[]; asks: number }>()
+  readonly #lives = new Map<
+    Kernel,
+    { readonly life: NewLife; rows: readonly TopicRow[]; asks: number; isWatched: boolean }
+  >()
   readonly #isFollowed: () => boolean
   readonly #changed: () => void
 
@@ -130,7 +133,7 @@ export class NotedErrors {
 
   lives(life: NewLife): void {
     const { kernel } = life
-    this.#lives.set(kernel, { life, rows: [], asks: 0 })
+    this.#lives.set(kernel, { life, rows: [], asks: 0, isWatched: false })
     let later: NodeJS.Timeout | undefined
     kernel.watchNews?.('errors', () => {
       void this.#ask(kernel)
@@ -149,29 +152,27 @@ export class NotedErrors {
     return [...this.#lives.values()].flatMap(({ rows }) => rows)
   }
 
-  /** Somebody begins to follow. */
+  /** Somebody begins to follow, or nobody does any more. */
   askAll(): void {
     for (const kernel of this.#lives.keys()) void this.#ask(kernel)
   }
 
-  /** Nobody follows any more. */
-  left(): void {
-    for (const kernel of this.#lives.keys())
-      if (kernel.identity.abilities.has('errors'))
-        void kernel.look('errors', { count: 1, watch: 'off' }, { deadlineMs: LOOK_MS }).catch(() => {})
-  }
-
   async #ask(kernel: Kernel): Promise<void> {
     const known = this.#lives.get(kernel)
-    if (known === undefined || !this.#isFollowed() || !kernel.identity.abilities.has('errors')) return
+    const isFollowed = this.#isFollowed()
+    if (known === undefined || !kernel.identity.abilities.has('errors')) return
+    if (!isFollowed && !known.isWatched) return
     // However often it is asked meanwhile, another look comes after this one.
     if (++known.asks > 1) return
     const looked = await kernel
-      .look('errors', { count: MOST, watch: 'on' }, { deadlineMs: LOOK_MS })
+      .look('errors', { count: MOST, watch: isFollowed ? 'on' : 'off' }, { deadlineMs: LOOK_MS })
       .catch(() => undefined)
+    known.isWatched = isFollowed || looked === undefined
     const isBehind = known.asks > 1
     known.asks = 0
     if (isBehind) void this.#ask(kernel)
+    // An image that has not answered may not know that it is to tell.
+    else if (looked?.type !== 'found') setTimeout(() => void this.#ask(kernel), FAILED_MS).unref()
     if (looked?.type !== 'found') return
     const { name, root } = known.life
     known.rows = looked.value.errors.map(error => ({

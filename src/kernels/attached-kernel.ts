@@ -111,8 +111,8 @@ export class AttachedKernel implements NamedKernel {
   }
 
   /**
-   * What the next daemon needs to join it again; undefined before it has been joined, and once it has ended. A server is
-   * known then, too, so that no other language answers in its place.
+   * What the next daemon needs to join it again; undefined before it has been joined, and once a program that is no server
+   * has ended. A server that has ended is kept, so that no other language answers in its place.
    */
   get attachment(): Attachment | undefined {
     const { address, epoch, implementation, pid } = this.#known

@@ -212,10 +212,13 @@ for (const [how, more, loads] of [
     const supervisor = Number(
       /project-(\d+) +starts the program/.exec((await asked('kernels')).text)?.[1] ?? 0,
     )
+    assert.is(supervisor !== 0, more !== '')
     // So that the notice comes before the reload.
     if (supervisor !== 0) process.kill(supervisor, 'SIGSTOP')
-    const edited = await asked('edit_file', { path: 'main.py', old_str: 'b"served"', new_str: 'b"sold"' })
-    if (supervisor !== 0) process.kill(supervisor, 'SIGCONT')
+    const edit = { path: 'main.py', old_str: 'b"served"', new_str: 'b"sold"' }
+    const edited = await asked('edit_file', edit).finally(
+      () => supervisor !== 0 && process.kill(supervisor, 'SIGCONT'),
+    )
     assert.match(edited.text, `runs what it loaded before of main.py${loads}`)
   })
 

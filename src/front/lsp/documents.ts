@@ -22,7 +22,7 @@ interface Block {
 const [BLOCK_LINES, BLOCK_LENGTH] = [200, 20_000]
 
 /** Characters on each side of the cursor that may belong to one expression. */
-const EXPRESSION = 200
+export const EXPRESSION = 200
 
 /** How far from its old place an unchanged line is looked for among those that were replaced. */
 const NEAR = 1_000

@@ -10,6 +10,7 @@ import {
 import { beginning } from '../../../tools/text.ts'
 import type { Completion, Completions, Inspected, NameKind, References } from '../../../wire/kernel.ts'
 import { type Asked, type AskedOf, ask, type Defined, defined } from './asking.ts'
+import { EXPRESSION } from './documents.ts'
 import { isStatic, staticNames } from './static.ts'
 
 const COMPLETIONS = 200
@@ -66,7 +67,7 @@ async function knownAt(
   const { static: reads, left } = asked.document.language
   if (!asked.hasStatic || reads === undefined) return () => false
   if (reads.importing.test(before)) return () => true
-  const [path = ''] = left.exec(before) ?? []
+  const [path = ''] = left.exec(before.slice(-EXPRESSION)) ?? []
   if (/['".]$/.test(before.slice(0, before.length - path.length))) return () => false
   const names = offered.map(({ text }) => text)
   const known = await staticNames(asked, path.slice(0, -1), names)

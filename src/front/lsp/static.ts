@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import type { Completions } from '../../../wire/kernel.ts'
 import { isOfProject, realOf } from '../../files/roots.ts'
 import { type Asked, ask, type Defined, defined } from './asking.ts'
@@ -32,9 +32,10 @@ export async function staticNames(
   if (!file) return new Map()
   const lines = realOf(file) === document.path ? document.lines : linesOf(file)
   const part = isClass ? lines.slice((space.line ?? 1) - 1, space.end_line ?? undefined) : lines
-  const text = part.join('\n').slice(0, MOST_READ)
+  const text = part.join('\n').slice(0, MOST_READ).replace(reads.bodies(isClass), '$1$2')
   // The document has the modules of a package that it imports.
-  const read = space?.kind === 'module' ? `${text}\n${document.lines.join('\n').slice(0, MOST_READ)}` : text
+  const imports = document.lines.filter(line => /^\s*import\s/.test(line)).slice(0, MOST_ASKED)
+  const read = space?.kind === 'module' ? [text, ...imports].join('\n') : text
   const groups = [...read.matchAll(reads.binds)].map(([, ...groups]) => groups)
   const own = new Set(groups.map(([definition]) => definition))
   const bound = new Set(groups.flat().flatMap(words => words?.match(/[\p{L}\p{N}_]+/gu) ?? []))
@@ -74,7 +75,8 @@ const isLibrary = ({ project }: Asked, { file, origin }: Defined) =>
 
 function linesOf(file: string): readonly string[] {
   try {
-    return readFileSync(file, 'utf8').split('\n')
+    const facts = statSync(file)
+    return facts.isFile() && facts.size <= 4 * MOST_READ ? readFileSync(file, 'utf8').split('\n') : []
   } catch {
     return []
   }

@@ -62,7 +62,7 @@ const rev = z.string()
 /** The one way to hear of what happens. */
 export const SUBSCRIPTION_OPERATIONS = {
   subscribe: operation({
-    does: 'Follows topics until it is cancelled. The first event has a snapshot of their rows, `{rev, snapshot}`, or with `since` the changes that were missed; then `{rev, changes}` once in a turn of the loop. An event has up to 1,000 rows, and more of them follow as changes. A row is `{topic, key, value}`; a value of null says that the row has gone. A client that does not read gets a snapshot once it reads again. Rows of `programs` and `runs` are read once somebody follows them, and come after the snapshot.',
+    does: 'Follows topics until it is cancelled. The first event has a snapshot of their rows, `{rev, snapshot}`, or with `since` the changes that were missed; then `{rev, changes}` once in a turn of the loop. An event has up to 1,000 rows, and more of them follow as changes. A row is `{topic, key, value}`; a value of null says that the row has gone. A client that does not read gets a snapshot once it reads again, or the changes after the last event that it was sent. Rows of `programs` and `runs` are read once somebody follows them, and come after the snapshot.',
     params: z.strictObject({
       topics: z.array(z.enum(TOPICS)).min(1).max(TOPICS.length),
       since: z

@@ -63,12 +63,10 @@ def parent():
     return _forked_from if _role == 'fork' else os.getppid()
 
 
-def is_reloaded():
-    """Whether the server that has started this process was told to start it again when a file changes."""
+def given():
+    """What the server that has started this process gave it, its configuration among that; nothing to others."""
     process = _process() if role() == 'serves' else None
-    given = (*getattr(process, '_args', ()), *getattr(process, '_kwargs', {}).values())
-    configured = [getattr(one, '__dict__', {}) for one in given]
-    return any(one.get(name) is True for one in configured for name in ('reload', 'use_reloader'))
+    return (*getattr(process, '_args', ()), *getattr(process, '_kwargs', {}).values())
 
 
 def become(role):

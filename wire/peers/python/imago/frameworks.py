@@ -135,8 +135,8 @@ async def _quart_failed(sender=None, exception=None, **_):
 
 def _litestar(module):
     """It looks up what answers for each error of a request. What answers for its very class has expected it."""
-    find, kind = module.get('get_exception_handler'), module.get('ExceptionHandlerMiddleware')
-    if find is None or kind is None:
+    kind = module.get('ExceptionHandlerMiddleware')
+    if kind is None or 'get_exception_handler' not in module:
         return None
     answered, closed = (vars(sys.modules['litestar.exceptions'])[one] for one in ('HTTPException', 'WebSocketException'))
 
@@ -146,13 +146,13 @@ def _litestar(module):
         if not inherits(error, closed) and (type(status) is not int or status >= 500):
             _told(error, 'request')
 
-    def looked_up(args, named):
-        found, handlers = find(*args, **named), given('exception_handlers', 0, args, named)
+    def looked_up(args, named, found):
+        handlers = given('exception_handlers', 0, args, named)
         general = (500, Exception) if type(handlers) is dict else ()
         if found is None or any(found is handlers.get(one) for one in general):
             failed(args, named)
 
-    left = [_hooked(module, 'get_exception_handler', looked_up), _hooked(kind, 'handle_websocket_exception', failed)]
+    left = [_hooked(module, 'get_exception_handler', after=looked_up), _hooked(kind, 'handle_websocket_exception', failed)]
     return lambda: [leave() for leave in left if leave is not None]
 
 
@@ -327,15 +327,21 @@ def _twisted_logged(event):
     _told(own_field(stored(event, 'log_failure'), 'value'), 'logged')
 
 
-def _hooked(holder, name, tell):
-    """Has ``tell(args, named)`` called before what a module, or a class, has by that name; returns what takes it back."""
+def _hooked(holder, name, tell=None, after=None):
+    """Has ``tell(args, named)`` called before what a module, or a class, has by that name, and ``after(args, named, found)``
+    once that has returned; returns what takes it back.
+    """
     names, put = (holder, holder.__setitem__) if type(holder) is dict else (vars(holder), partial(setattr, holder))
     before = names.get(name)
     function = getattr(before, '__func__', before)
 
     def hook(*args, **named):
-        tell(args, named)
-        return function(*args, **named)
+        if tell is not None:
+            tell(args, named)
+        found = function(*args, **named)
+        if after is not None:
+            after(args, named, found)
+        return found
 
     if before is None:
         return None

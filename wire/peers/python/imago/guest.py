@@ -11,6 +11,7 @@ from imago.connection import Handshake, NotTrusted, Refused
 from imago.error_record import Record, without_secrets
 from imago.kernel import Kernel, implementation, import_lazy
 from imago.listener import Acceptor, Announcement, announced_by, program, started
+from imago.looking.fields import own_field
 from imago.program_errors import ProgramErrors
 from imago.streams import Borrowed
 
@@ -167,6 +168,14 @@ def leave_word(name, ended):
     announcement.write({**_facts(name, 'unix:' + announcement.socket, os.urandom(4).hex()), 'ended': without_secrets(ended)})
 
 
+#: In the configuration of uvicorn and of hypercorn: their server starts its child again when a file changes.
+_RELOADS = ('reload', 'use_reloader')
+
+
+def _is_reloaded():
+    return any(own_field(one, name) is True for one in family.given() for name in _RELOADS)
+
+
 def _facts(name, address, epoch):
     """What an announcement says, but for the secret."""
     role = family.role()
@@ -178,7 +187,7 @@ def _facts(name, address, epoch):
         'started': started(os.getpid()),
         'parent': family.parent(),
         **({} if role is None else {'role': role}),
-        **({'reloaded': True} if family.is_reloaded() else {}),
+        **({'reloaded': True} if _is_reloaded() else {}),
         **({'works_for': _works_for()} if role == 'helper' else {}),
         'address': address,
         'epoch': epoch,

@@ -6,7 +6,6 @@ import types
 
 from imago.compiling import awaits
 from imago.link import Fail
-from imago.looking.fields import ABSENT, stored
 from imago.looking.frames import has_own_names, variables
 from imago.looking.loaded import module_dict, other_copies
 from imago.looking.source import inner_codes, instructions, names_in
@@ -65,9 +64,7 @@ class Source:
     def other_copies(self):
         """That names which it has read or set are other ones in the module that serves; ``None`` where none is."""
         names, whole = self._ran or ({}, ())
-        codes = [one for code in whole if code is not None for one in inner_codes(code)]
-        if all(stored(names, name) is ABSENT for code in codes for name in names_in(code)):
-            return None
+        codes = (one for code in whole if code is not None for one in inner_codes(code))
         used = (one for code in codes for one in instructions(code) if one.opname.endswith(('_NAME', '_GLOBAL')))
         return other_copies(names, (one.argval for one in used))
 

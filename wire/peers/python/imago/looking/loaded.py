@@ -68,7 +68,9 @@ def main_again(namespace):
     if plain(stored(namespace, "__name__")) not in ("__main__", "__mp_main__"):
         return None
     file = source_file(namespace, _FIRST_NAMES)
-    parts = [] if file is None else os.path.splitext(file)[0].split(os.sep)
+    if file is None:
+        return None
+    parts = os.path.splitext(os.path.abspath(file))[0].split(os.sep)
     tails = {".".join(parts[at:]) for at in range(len(parts))}
     for name in list(dict.keys(sys.modules)):
         names = module_dict(name) if type(name) is str and name in tails else None
@@ -78,7 +80,9 @@ def main_again(namespace):
 
 
 def other_copies(namespace, names):
-    """That these names have other values in the module of ``main_again``; None where none has, or there is no module."""
+    """That these names have other values in the module of ``main_again``; None where none has, or there is no module, and
+    then the names are not gone over.
+    """
     again = main_again(namespace)
     if again is None:
         return None
