@@ -164,6 +164,7 @@ export class NotedErrors {
     if (!isFollowed && !known.isWatched) return
     // However often it is asked meanwhile, another look comes after this one.
     if (++known.asks > 1) return
+    known.isWatched = true
     const looked = await kernel
       .look('errors', { count: MOST, watch: isFollowed ? 'on' : 'off' }, { deadlineMs: LOOK_MS })
       .catch(() => undefined)

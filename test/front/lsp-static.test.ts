@@ -81,7 +81,8 @@ orders.SEASON = 'winter'
 orders.replaced = better
 orders.Order.discounted = discounted
 base.HOLIDAY = 'monday'
-orders.other = orders.report`
+orders.other = orders.report
+orders.around = base.DISCOUNTS = 1`
 
 const rig = openRig({ files: { 'orders.py': ORDERS, 'base.py': RULES, 'pyproject.toml': '' } })
 mkdirSync(join(rig.project, 'pack'))
@@ -156,8 +157,10 @@ test('names that a text defines, assigns or imports, and those of Python, are no
     ['fixes', 'others'],
     'modules that the text does not import, and the program does',
   )
+  assert.equal(await offered('arou'), ['around'], 'a name that a function has for itself alone')
+  assert.equal(await offered('rules.DISC'), ['DISCOUNTS'], 'a name of another text')
   const all = await offered('')
-  assert.equal(all, ['other', 'SEASON'])
+  assert.equal(all, ['around', 'other', 'SEASON'])
 })
 
 test('of a class what its text and its bases have is not offered, and of a live value all is', async () => {

@@ -4,6 +4,7 @@ import { codecOf } from '../../wire/codec/codec.ts'
 import { HEADER_BYTES, LIMITS } from '../../wire/codec/messages.ts'
 import type { Kernel, NewsOf } from '../../wire/kernel.ts'
 import { assert, suite } from '../support/harness.ts'
+import { until } from '../support/rig.ts'
 
 /** The rows of topics, and who follows them. */
 const test = suite('subscriptions')
@@ -296,4 +297,60 @@ test('a kernel that floods with notes is looked at once at a time, and followers
   }
   assert.equal([looks, most], [0, 1])
   end()
+})
+
+test('a row that has gone is told to be gone, too, where the client stopped reading before that event', async () => {
+  const names = Array.from({ length: 2_000 }, (_, n) => `k${n}`)
+  for (const name of names) put(name, 1)
+  const store = open()
+  let left = Infinity
+  const { heard, readAgain } = follower(store, { reads: () => left-- > 0 })
+  assert.is(Object.keys(rowsOf(heard)).length, 2_000)
+  left = 1
+  for (const name of names) put(name, 2, '/other')
+  store.touch('kernels')
+  await turn()
+  left = Infinity
+  readAgain()
+  assert.equal(rowsOf(heard), {})
+})
+
+test('an image is told whether somebody follows its errors, the last word last, and again where it did not hear that', async () => {
+  const watches: unknown[] = []
+  let answer = (_: unknown) => {}
+  let isFollowed = true
+  const kernel = {
+    identity: { abilities: new Set(['errors']) },
+    ended: new Promise(() => {}),
+    watchNews: () => () => {},
+    look: (_: string, query: { watch: string }) => {
+      watches.push(query.watch)
+      return new Promise(resolve => {
+        answer = resolve
+      })
+    },
+  } as unknown as Kernel
+  const errors = new NotedErrors({ isFollowed: () => isFollowed, changed: () => {} })
+  errors.lives({ name: 'web', root: '/shop', kernel })
+  isFollowed = false
+  errors.askAll()
+  assert.equal(watches, ['on'])
+  answer({ type: 'found', value: { errors: [] } })
+  await turn()
+  assert.equal(watches, ['on', 'off'])
+  isFollowed = true
+  errors.askAll()
+  answer({ type: 'found', value: { errors: [] } })
+  await turn()
+  assert.equal(watches, ['on', 'off', 'on'])
+  answer({ type: 'timed_out', deadline_ms: 1_000 })
+  await until(() => watches.length === 4, 'another look after one that was not answered')
+  answer({ type: 'found', value: { errors: [] } })
+  await turn()
+  isFollowed = false
+  errors.askAll()
+  answer({ type: 'found', value: { errors: [] } })
+  await turn()
+  errors.askAll()
+  assert.equal(watches.slice(4), ['off'])
 })
