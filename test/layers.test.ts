@@ -313,9 +313,11 @@ test('what a browser runs takes nothing from the daemon but types, how hunks are
   for (const line of ours) assert.match(line, meant)
 })
 
-test('whether a person is at a client is asked in one file, which decides who may do and see what', () => {
-  const asks = filesIn(['src'], ['.ts']).filter(path => /\bawait isPerson\(|\.isPerson\(/.test(textOf(path)))
-  assert.equal(asks, ['src/front/authority.ts'])
+test('whether a person is at a client is asked in one file for operations, and in one for the gate of calls', () => {
+  const asks = filesIn(['src'], ['.ts']).filter(path =>
+    /\bawait isPerson\(|\bisPerson\?\.\(|\.isPerson\(/.test(textOf(path)),
+  )
+  assert.equal(asks.sort(), ['src/calls/caller-kernels.ts', 'src/front/authority.ts'])
 })
 
 test('a circle of imports is found', () => {

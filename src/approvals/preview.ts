@@ -43,6 +43,7 @@ export function shownPlan(plan: Plan): PlanView {
     root: escapePlanLine(plan.root),
     who: escapePlanLine(plan.who),
     title: escapePlanLine(title),
+    paths: plan.changes.map(({ path }) => escapePlanLine(path)),
     body: escapePlan(body).text,
     bytes: Buffer.byteLength(body),
     lines: body === '' ? 0 : body.replace(/\n$/, '').split('\n').length,

@@ -24,6 +24,7 @@ export const WAITING_PLAN = z.strictObject({
   root: z.string(),
   who: z.string(),
   title: z.string(),
+  paths: z.array(z.string()).describe('Real paths of the files that it changes, hidden characters marked.'),
   undoes: UNDOES,
   bytes: count.describe('Of the preview, which may be long.'),
   lines: count,

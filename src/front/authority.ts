@@ -20,16 +20,12 @@ interface AuthorityParts {
 /** Who may do and see what of other projects, by the rows of `OPERATIONS`: nothing, unless a rule or a person lets them. */
 export interface Authority {
   /**
-   * The seat of the client, where the operation is for seats. Throws the `KernelError` of a kernel that is not there, or the
-   * `Refusal` `no_seat`.
-   */
-  admit(method: Method, params: never, context: ServeContext): Promise<HeldSeat | undefined>
-  /**
-   * Throws the `Refusal` `denied` where a rule denies the operation on its kernel, or asks about it: a method asks nobody. A
+   * How far an operation is let in. Throws the `KernelError` of a kernel that is not there, the `Refusal` `no_seat` where it
+   * is for seats, and the `Refusal` `denied` where a rule denies it on its kernel, or asks about it: a method asks nobody. A
    * person is let in. In the client's own project, an operation that no rule mentions is allowed. Of one that attaches, its
    * target is judged, and the `Refusal` is `kernel_unavailable`.
    */
-  judge(method: Method, params: never, context: ServeContext): Promise<Admission>
+  admit(method: Method, params: never, context: ServeContext): Promise<Admission>
   /** Whether the client may see a row of that project: its own, or that of a kernel that a rule shows it. */
   mayBeTold(
     method: Method,
@@ -50,6 +46,8 @@ export interface Authority {
 
 /** How far an operation is let in. */
 export interface Admission {
+  /** Of the client, where the operation is for seats. */
+  readonly seat?: HeldSeat | undefined
   /** The only folder whose programs it may attach to. Left out: any. */
   readonly within?: string | undefined
 }
@@ -78,24 +76,19 @@ export function openAuthority({ kernels, policy, seats: { seatOf, isPerson } }: 
   return {
     mayBeToldOf,
     async admit(method, params, context) {
-      const { kernel: nameIn, calls, act }: Operation = OPERATIONS[method]
-      const [kernel, called] = [nameIn?.(params), calls?.(params)]
-      if (kernel !== undefined && !mayBeToldOf(kernel, method, context) && !(await isPerson(context)))
-        throw kernels.unknownIn(context.session.root, kernel)
-      // The gate of calls knows a person by what was seen before.
-      if (called !== undefined && kernels.rootsOf(called)[0] !== context.session.root) await isPerson(context)
-      return act === undefined ? undefined : seatOf(act(params), context)
-    },
-    async judge(method, params, context) {
-      const { kernel: nameIn, target: targetIn, level }: Operation = OPERATIONS[method]
+      const { kernel: nameIn, target: targetIn, calls, act, level }: Operation = OPERATIONS[method]
       const { root } = context.session
-      const wanted = targetIn?.(params)
+      const [kernel, wanted, called] = [nameIn?.(params), targetIn?.(params), calls?.(params)]
+      // The gate of calls knows a person by what was seen before.
+      if (called !== undefined && kernels.rootsOf(called)[0] !== root) await isPerson(context)
       if (wanted !== undefined)
         return chosenBy(wanted, { kernels, root }) === undefined ? judgeTarget(wanted.target, context) : {}
-      const kernel = nameIn?.(params)
-      if (kernel === undefined) return {}
+      if (kernel !== undefined && !mayBeToldOf(kernel, method, context) && !(await isPerson(context)))
+        throw kernels.unknownIn(root, kernel)
+      const seat = act === undefined ? undefined : seatOf(act(params), context)
+      if (kernel === undefined) return { seat }
       const { decision, by } = policy.judge({ root, method, level, kernel })
-      if (decision === 'allow' || (await isPerson(context))) return {}
+      if (decision === 'allow' || (await isPerson(context))) return { seat }
       throw refused('denied', `${method} of ${kernel}`, { decision, by })
     },
     mayBeTold: (method, row, { session: { root } }) =>

@@ -39,17 +39,16 @@ export function openDispatch(handlers: Handlers, parts: DispatchParts): Readonly
       if (!read.success) throw new Refusal('invalid_params', misfit(method, read.error))
       const params = read.data as never
       try {
-        const seat = await parts.authority.admit(method, params, context)
         const caller = callerOf(context, parts.seats)
-        const judge = () => parts.authority.judge(method, params, context)
+        const admit = () => parts.authority.admit(method, params, context)
         const { session, link, served } = context
-        const run = async ({ within }: Admission) => {
+        const run = async ({ seat, within }: Admission) => {
           // By name: each field that a literal adds to a spread costs Node 20 a microsecond.
           const known: Known = { session, link, served, caller, seat, within }
           return handlers[method](params, known as SeatContext)
         }
-        if (row.recorded) return await recorded(run, { method, row, params, session, judge, parts })
-        return await run(await judge())
+        if (row.recorded) return await recorded(run, { method, row, params, session, admit, parts })
+        return await run(await admit())
       } catch (error) {
         throw failureOf(error)
       }
@@ -69,15 +68,15 @@ interface RecordedCall {
   readonly row: Operation
   readonly params: never
   readonly session: Session
-  /** Throws where the policy denies it. */
-  judge(): Promise<Admission>
+  /** Throws where it is not let in. */
+  admit(): Promise<Admission>
   readonly parts: DispatchParts
 }
 
 /** The same with its two lines in the journal, or one where it is refused. A full disk keeps nobody from ending a kernel. */
 async function recorded<Result>(
   run: (admission: Admission) => Promise<Result>,
-  { method, row, params, session, judge, parts: { journal, kernels } }: RecordedCall,
+  { method, row, params, session, admit, parts: { journal, kernels } }: RecordedCall,
 ): Promise<Result> {
   const { name, target = name, key: _, ...args } = params as Readonly<Record<string, unknown>>
   const kernel = typeof target === 'string' ? target : null
@@ -88,7 +87,7 @@ async function recorded<Result>(
   const end = (outcome: string, since: number) =>
     journal.later({ type: 'ended', call, outcome, elapsed_ms: Math.round(performance.now() - since) })
   try {
-    const admission = await judge()
+    const admission = await admit()
     begun = performance.now()
     journal.later({ type: 'dispatched', ...asked, level: row.level, decision: 'allow' })
     const result = await run(admission)

@@ -1,5 +1,5 @@
 import type { CallerIdentity } from '../suspensions/owners.ts'
-import type { Topic } from './operations/operation.ts'
+import { TOPICS, type Topic } from './operations/operation.ts'
 
 /** One row of a topic, as a client is told it. */
 export interface TopicRow {
@@ -113,7 +113,7 @@ export class Subscriptions {
     for (const topic of subscriber.topics) this.#refresh(topic)
     this.#followers.add(follower)
     for (const topic of subscriber.topics) this.#options.followed?.(topic)
-    const from = this.#numberOf(subscriber.since)
+    const from = this.#numberOf(subscriber)
     if (from === undefined) this.#tellAll(follower)
     else this.#tell(follower, this.#since(follower, from))
     return () => {
@@ -123,9 +123,10 @@ export class Subscriptions {
   }
 
   /** The number of a revision from which on nothing is missing here. */
-  #numberOf(since: string | undefined): number | undefined {
-    const [, instance, number] = /^([^:]+):(\d{1,15})$/.exec(since ?? '') ?? []
+  #numberOf({ since, topics }: Subscriber): number | undefined {
+    const [, instance, number, heard = ''] = /^([^:]+):(\d{1,15}):(\w*)$/.exec(since ?? '') ?? []
     if (instance !== this.#options.instance) return undefined
+    if (topics.some(topic => !heard.includes(letterOf(topic)))) return undefined
     return Number(number) >= this.#floor && Number(number) <= this.#rev ? Number(number) : undefined
   }
 
@@ -185,9 +186,10 @@ export class Subscriptions {
     const found: Found[] = []
     for (const topic of follower.topics)
       for (const { row, rev, gone } of this.#kept.get(topic)?.values() ?? []) {
-        if (rev <= after) continue
         const { key } = row
         const name = `${topic} ${key}`
+        // A row for seats is new to a client that has taken one since.
+        if (rev <= after && (gone || row.forSeats !== true || follower.told.has(name))) continue
         if (!gone && follower.mayBeTold(row)) {
           follower.told.add(name)
           found.push({
@@ -208,7 +210,7 @@ export class Subscriptions {
     for (let at = 0; at === 0 || at < found.length; at += MOST_ROWS) {
       const some = found.slice(at, at + MOST_ROWS)
       const to = found.length > at + MOST_ROWS ? some.at(-1)?.rev : this.#rev
-      const rev = `${this.#options.instance}:${to}`
+      const rev = `${this.#options.instance}:${to}:${follower.topics.map(letterOf).join('')}`
       const rows = some.map(({ rev: _, ...change }) => change)
       const event = at === 0 && first === 'snapshot' ? { rev, snapshot: rows } : { rev, changes: rows }
       if (follower.tell(event) === 'dropped') {
@@ -240,6 +242,9 @@ export class Subscriptions {
     })
   }
 }
+
+/** Of a topic, in a revision: of others, a client that comes back has heard nothing. */
+const letterOf = (topic: Topic) => TOPICS.indexOf(topic).toString(36)
 
 type Found = TopicChange & { readonly rev: number }
 

@@ -112,7 +112,7 @@ export const programRows = (programs: readonly AnnouncedRow[]): readonly TopicRo
 const NOBODY = { id: '', who: '', kind: 'cli', profile: 'full', seat: () => undefined } as const
 
 /** How long an image may take to tell its errors, how long after it has noted one it is asked again, and after it has not answered. Milliseconds. */
-const [LOOK_MS, AGAIN_MS, FAILED_MS] = [1_000, 250, 5_000]
+const [LOOK_MS, AGAIN_MS, FAILED_MS] = [1_000, 250, 2_000]
 
 /** As many as an image keeps. */
 const MOST = 20

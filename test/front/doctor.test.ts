@@ -14,6 +14,7 @@ import { delimiter, join } from 'node:path'
 import { checkNode } from '../../src/front/commands/doctor.ts'
 import type { Area, Check } from '../../src/front/commands/language-checks.ts'
 import { PACKAGE_ROOT } from '../../src/paths.ts'
+import { LANGUAGES } from '../../wire/languages.ts'
 import { assert, suite } from '../support/harness.ts'
 import { lispCache, plainPythonFolder } from '../support/runtimes.ts'
 
@@ -113,7 +114,10 @@ test('another language is looked at where it is named, alone, and each with --al
   assert.equal([all.get('wolfram')?.state, all.get('wolfram')?.fix], ['missing', 'imago install wolfram'])
   const { code, stderr } = imago('doctor', 'cobol')
   assert.is(code, 2)
-  assert.match(stderr, 'There is no language cobol. Languages: python, lisp, wolfram.')
+  assert.match(
+    stderr,
+    `There is no language cobol. Languages: ${LANGUAGES.map(({ name }) => name).join(', ')}.`,
+  )
 })
 
 test('a runtime directory that is a link is broken, once; what hangs on it is not checked, and says why', () => {

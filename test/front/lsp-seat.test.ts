@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { CodeAction } from 'vscode-languageserver/node'
 import { inWords } from '../../src/front/lsp/row-lines.ts'
 import type { Methods } from '../../src/front/protocol.ts'
-import { openEditor } from '../support/editor.ts'
+import { type Editor, openEditor } from '../support/editor.ts'
 import { assert, suite } from '../support/harness.ts'
 import { openRig, until } from '../support/rig.ts'
 import { openSeatTerminal } from '../support/watching.ts'
@@ -71,6 +71,42 @@ test('an editor sits, opens a plan by its action with all that cannot be seen ma
   assert.equal((await undos()).slice(0, 2), [change, null], 'and is one again, once that was taken back')
   await undo(change, /rate=2/)
   assert.is(readFileSync(file, 'utf8'), TEXT)
+  await editor.close()
+})
+
+test('a plan of two files is an action in each of them, and a late answer to it says why it did not count', async () => {
+  for (const name of ['one file.py', 'two.py']) writeFileSync(join(rig.project, name), TEXT)
+  const editor: Editor = await openEditor(rig, {
+    roots: [rig.project],
+    async chooses(_, buttons) {
+      const { approvals } = await editor.request<Methods['approvals']['result']>('imago/approvals')
+      for (const { id, hash } of approvals)
+        await editor.request('imago/answer', { plan: id, hash, decision: 'deny' })
+      return buttons.find(one => one === 'Approve')
+    },
+  })
+  const uris = [
+    await editor.open(join(rig.project, 'one file.py')),
+    await editor.open(join(rig.project, 'two.py')),
+  ]
+  const other = await editor.open(join(rig.project, 'orders.py'))
+  await editor.request('imago/sit')
+  await editor.request('imago/subscribe', { topics: ['approvals'] })
+  const client = await rig.connect()
+  const edits = ['one file.py', 'two.py'].map(path => ({ path, old_str: 'rate=2', new_str: 'rate=4' }))
+  const call = client.call({ tool: 'propose_file_edit', args: { edits } })
+  const shown = async (uri: string) => {
+    const at = { line: 0, character: 0 }
+    const asked = { textDocument: { uri }, range: { start: at, end: at }, context: { diagnostics: [] } }
+    const actions = await editor.request<CodeAction[]>('textDocument/codeAction', asked)
+    return actions.find(({ title }) => title.startsWith('Show plan-'))
+  }
+  for (const uri of uris) await until(async () => (await shown(uri)) !== undefined, `the plan of ${uri}`)
+  assert.is(await shown(other), undefined)
+  await editor.request('workspace/executeCommand', (await shown(uris[0] ?? ''))?.command)
+  assert.match(editor.messages().at(-1) ?? '', /^The answer did not count: /)
+  await call
+  assert.is(readFileSync(join(rig.project, 'two.py'), 'utf8'), TEXT)
   await editor.close()
 })
 

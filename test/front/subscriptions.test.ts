@@ -1,3 +1,4 @@
+import type { Topic } from '../../src/front/operations/operation.ts'
 import { type SubscriptionEvent, Subscriptions, type TopicRow } from '../../src/front/subscriptions.ts'
 import { NotedErrors, notedTraces } from '../../src/front/topics.ts'
 import { codecOf } from '../../wire/codec/codec.ts'
@@ -28,15 +29,23 @@ const put = (key: string, value: unknown, root: string | null = '/shop') =>
 
 const turn = () => new Promise(resolve => setImmediate(() => setImmediate(resolve)))
 
+interface Following {
+  readonly since?: string
+  readonly root?: string
+  readonly topics?: readonly Topic[]
+  reads?(): boolean
+  mayBeTold?(row: TopicRow): boolean
+}
+
 /** Somebody who follows, and what they have heard. */
-function follower(store: Subscriptions, more: { since?: string; root?: string; reads?: () => boolean } = {}) {
+function follower(store: Subscriptions, more: Following = {}) {
   const heard: SubscriptionEvent[] = []
   let free = () => {}
-  const { since, root = '/shop', reads: isRead = () => true } = more
+  const { since, root = '/shop', topics = ['kernels'], reads: isRead = () => true } = more
   const end = store.follow({
-    topics: ['kernels'],
+    topics,
     since,
-    mayBeTold: row => row.root === null || row.root === root,
+    mayBeTold: more.mayBeTold ?? (row => row.root === null || row.root === root),
     tell(event) {
       if (!isRead()) return 'dropped'
       heard.push(event)
@@ -71,7 +80,7 @@ test('a follower gets the rows as they are, and each change once in a turn of th
   const store = open()
   const { heard } = follower(store)
   assert.equal(heard, [
-    { rev: 'one:1', snapshot: [{ topic: 'kernels', key: 'web', value: { state: 'ready' } }] },
+    { rev: 'one:1:0', snapshot: [{ topic: 'kernels', key: 'web', value: { state: 'ready' } }] },
   ])
   for (let n = 0; n < 10_000; n++) {
     put('web', { state: 'busy', n })
@@ -84,7 +93,7 @@ test('a follower gets the rows as they are, and each change once in a turn of th
   kernels.delete('worker')
   store.touch('kernels')
   await turn()
-  assert.equal(heard.at(-1), { rev: 'one:4', changes: [{ topic: 'kernels', key: 'worker', value: null }] })
+  assert.equal(heard.at(-1), { rev: 'one:4:0', changes: [{ topic: 'kernels', key: 'worker', value: null }] })
 })
 
 /** Whether the link of a client carries it. */
@@ -178,6 +187,41 @@ test('a client of another daemon, of a revision that is not known, or of nonsens
     const { heard } = follower(open(), { since })
     assert.ok(heard[0] !== undefined && 'snapshot' in heard[0], since)
   }
+})
+
+test('a client that comes back with more topics than before gets the snapshot', () => {
+  put('web', 1)
+  const store = open()
+  const first = follower(store, { topics: ['seats'] })
+  const { rev: since = '' } = first.heard[0] ?? {}
+  first.end()
+  const again = follower(store, { since, topics: ['seats'] })
+  assert.ok('changes' in (again.heard[0] ?? {}))
+  const { heard } = follower(store, { since, topics: ['seats', 'kernels'] })
+  assert.ok('snapshot' in (heard[0] ?? {}))
+  assert.equal(rowsOf(heard), { web: 1 })
+})
+
+test('a client that takes a seat, or comes back to one, is told the rows for seats that were there before', async () => {
+  const store = open()
+  let isSeated = false
+  kernels.set('wanted-1', { key: 'wanted-1', root: null, kernel: null, forSeats: true, value: 1 })
+  put('web', 1)
+  const mayBeTold = (row: TopicRow) => row.forSeats !== true || isSeated
+  const first = follower(store, { mayBeTold })
+  assert.equal(rowsOf(first.heard), { web: 1 })
+  isSeated = true
+  put('web', 2)
+  store.touch('kernels')
+  await turn()
+  assert.equal(rowsOf(first.heard), { web: 2, 'wanted-1': 1 })
+  const { rev: since = '' } = first.heard.at(-1) ?? {}
+  first.end()
+  assert.equal(rowsOf(follower(store, { since, mayBeTold }).heard), { 'wanted-1': 1 })
+  const many = first.heard.length
+  store.touch('kernels')
+  await turn()
+  assert.is(first.heard.length, many)
 })
 
 test('a client that was away while more rows went than are remembered gets the snapshot', async () => {

@@ -41,7 +41,7 @@ export interface EditorOptions {
   /** What a plugin wants of each project from the start. */
   readonly initializationOptions?: Wishes
   /** What the person chooses of a message with buttons. */
-  chooses?(message: string, buttons: readonly string[]): string | undefined
+  chooses?(message: string, buttons: readonly string[]): string | undefined | Promise<string | undefined>
   /** Told of each notification of the server as it comes. */
   hears?(method: string, params: unknown): void
 }
@@ -69,11 +69,11 @@ export async function openEditor(rig: Pick<Rig, 'env' | 'folder'>, options: Edit
     const { uri, diagnostics } = params as { uri: string; diagnostics: Diagnostic[] }
     if (method === 'textDocument/publishDiagnostics') said.set(uri, diagnostics)
   })
-  connection.onRequest((method, params) => {
+  connection.onRequest(async (method, params) => {
     heard.push({ method, params })
     if (method !== 'window/showMessageRequest') return null
     const { message, actions = [] } = params as { message: string; actions?: { title: string }[] }
-    const title = chooses?.(
+    const title = await chooses?.(
       message,
       actions.map(one => one.title),
     )

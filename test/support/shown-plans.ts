@@ -12,6 +12,7 @@ export function shownPlanOf(given: Partial<ShownPlan> = {}): ShownPlan {
     root: '/project',
     who: 'a model',
     title: 'Write a.py',
+    paths: [],
     body,
     hunks: [],
     args: null,

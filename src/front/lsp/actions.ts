@@ -1,12 +1,14 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { join, relative } from 'node:path'
+import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type CodeAction, CodeActionKind, type Connection, type Range } from 'vscode-languageserver/node'
 import type { Envelope } from '../../../tools/outcome.ts'
 import { beginning, oneLine } from '../../../tools/text.ts'
 import { messageOf } from '../../../wire/errors.ts'
 import { findPaths } from '../../paths.ts'
+import { escapePlanLine } from '../../text/escape.ts'
 import { type TextLines, withoutMargin } from './documents.ts'
+import { answerInWords } from './plan-lines.ts'
 import type { Project } from './project.ts'
 import type { TextsThatRun } from './texts.ts'
 
@@ -57,14 +59,12 @@ const action = (
   kind: CodeActionKind = CodeActionKind.Empty,
 ): CodeAction => ({ title, kind, command: { title, command, arguments: [...args] } })
 
-/** Those that wait and name the file. */
-function plansFor({ rows, root }: Project, { path }: TextLines) {
-  const shown = path === undefined ? '' : relative(root, path)
+/** Those that wait and change the file. */
+function plansFor({ rows }: Project, { path }: TextLines) {
+  const shown = path === undefined ? '' : escapePlanLine(path)
   return [...rows.approvals.values()].filter(
     (row): row is Extract<typeof row, { state: 'waits' }> =>
-      row.state === 'waits' &&
-      shown !== '' &&
-      (row.grants.includes(shown) || row.title.split(/[\s,]+/).includes(shown)),
+      row.state === 'waits' && row.paths.includes(shown),
   )
 }
 
@@ -161,6 +161,8 @@ async function openPlan(id: string, { project, connection, opensFiles }: Running
     ...choices,
   )
   const decision = ANSWERS[chosen?.title as keyof typeof ANSWERS]
-  if (decision !== undefined) await client.request('answer', { plan: id, hash: row.hash, decision })
+  if (decision === undefined) return plan
+  const became = answerInWords(await client.request('answer', { plan: id, hash: row.hash, decision }))
+  if ('shown' in became) connection.window.showInformationMessage(became.shown)
   return plan
 }

@@ -1,6 +1,8 @@
 import { counted } from '../../../tools/text.ts'
 import type { PlanPreview, ShownHunk, WaitingPlan } from '../../approvals/contract.ts'
 import { escapeLine } from '../../text/escape.ts'
+import type { Methods } from '../protocol.ts'
+import { whyNot } from '../seat/plan-text.ts'
 
 /**
  * All that is to be known of a plan before an answer, warnings first: a line each, those of the preview behind a rule, so
@@ -27,6 +29,12 @@ export function planHeading(
 /** `hunk 2 of 3 · app.py:14: for speed` */
 export const hunkHead = ({ number, shown, line, why }: ShownHunk, of: number): string =>
   escapeLine(`hunk ${number} of ${of} · ${shown}:${line}${why === null ? '' : `: ${why}`}`)
+
+/** What became of an answer, with a sentence where it did not count. */
+export const answerInWords = (became: Methods['answer']['result']) =>
+  became.type === 'taken'
+    ? became
+    : { ...became, shown: escapeLine(`The answer did not count: ${whyNot(became)}`) }
 
 function withoutDifference(body: string): string {
   const at = body.search(/^diff --git /m)

@@ -7,18 +7,16 @@ import { oneLine } from '../../../tools/text.ts'
 import { messageOf, WireError } from '../../../wire/errors.ts'
 import type { CallEvent } from '../../calls/contract.ts'
 import { refuseDebugger } from '../../debugger.ts'
-import { escapeLine } from '../../text/escape.ts'
 import type { DaemonClient } from '../client.ts'
 import { editorLanguage } from '../languages.ts'
 import type { Topic } from '../operations/operation.ts'
 import type { FailureData, Methods, SeatEvent } from '../protocol.ts'
-import { whyNot } from '../seat/plan-text.ts'
 import { shownAnswer } from '../shown-answer.ts'
 import type { SubscriptionEvent } from '../subscriptions.ts'
 import type { Plan } from '../told.ts'
 import { withoutMargin } from './documents.ts'
 import type { ErrorFrame } from './errors.ts'
-import { hunkHead, planHeading } from './plan-lines.ts'
+import { answerInWords, hunkHead, planHeading } from './plan-lines.ts'
 import { PlanPlaces } from './plan-places.ts'
 import type { Project } from './project.ts'
 import { inWords, Waiting } from './row-lines.ts'
@@ -374,12 +372,6 @@ function faultInWords(fault: unknown) {
     data: { code, ...(data as object | undefined), shown: next ? `${message} ${next}` : message },
   }
 }
-
-/** The same with a sentence where the answer did not count. */
-const answerInWords = (became: Methods['answer']['result']) =>
-  became.type === 'taken'
-    ? became
-    : { ...became, shown: escapeLine(`The answer did not count: ${whyNot(became)}`) }
 
 /** The plan with all that is said of it, and the hash of the same plan. Rejects where it waits no more. */
 async function planInWords(client: DaemonClient, id: string): Promise<Plan> {

@@ -20,7 +20,7 @@ const described = z.strictObject({
 /** Operations on the daemon itself. */
 export const DAEMON_OPERATIONS = {
   describe: operation({
-    does: 'Lists all operations, or those of that name: the operation, and the tool, which `call` runs: each with its parameters, its result and its events as JSON Schema. For `eval_expr` and each tool that looks, the schema has the `result` of the envelope, too.',
+    does: 'Lists all operations, or those of that name: the operation, and the tool, which `call` runs: each with its parameters, its result and its events as JSON Schema. For a tool, the schema has the `result` of the envelope, too.',
     params: z.strictObject({ name: z.string().max(256).exactOptional() }),
     result: z.strictObject({ operations: z.array(described) }),
     level: 'safe',

@@ -97,7 +97,7 @@ export const KERNEL_OPERATIONS = {
     }),
     result: KERNEL_ROW,
     level: 'dangerous',
-    topics: ['kernels'],
+    topics: ['kernels', 'programs'],
     recorded: true,
     target: (params: { readonly target: string; readonly name?: string }) => params,
   }),
@@ -106,7 +106,7 @@ export const KERNEL_OPERATIONS = {
     ...ofKernel,
     result: KERNEL_ROW,
     level: 'dangerous',
-    topics: ['kernels'],
+    topics: ['kernels', 'programs'],
     recorded: true,
   }),
 } as const

@@ -69,7 +69,9 @@ export const SUBSCRIPTION_OPERATIONS = {
         .string()
         .max(128)
         .exactOptional()
-        .describe('The last rev that the client has heard; one of another daemon gets the snapshot.'),
+        .describe(
+          'The last rev that the client has heard; one of another daemon, or of fewer topics, gets the snapshot.',
+        ),
       everywhere: z.boolean().exactOptional().describe('Rows of all projects, for a person at a terminal.'),
     }),
     event: z.union([z.strictObject({ rev, snapshot: rows }), z.strictObject({ rev, changes: rows })]),
