@@ -18,14 +18,13 @@ export async function attach(
   params: Wanted,
   context: OperationContext,
 ): Promise<KernelRow> {
-  const { root, env } = context.session
-  const known = chosenBy(params, { kernels, root })
+  const { chosen, session } = context
   const row =
-    known === undefined
+    chosen === undefined
       ? await joined(kernels, params, context)
-      : UNLINKED.has(known.state)
-        ? await again(kernels, known, env)
-        : known
+      : UNLINKED.has(chosen.state)
+        ? await again(kernels, chosen, session.env)
+        : chosen
   calls.choose(context.caller, row.name)
   return row
 }

@@ -2,6 +2,7 @@ import { Refusal } from '../../wire/link/calls.ts'
 import type { CheckReport, PolicyDesk } from '../calls/policy-desk.ts'
 import { isOfProject } from '../files/roots.ts'
 import type { Kernels } from '../kernels/kernels.ts'
+import type { KernelRow } from '../kernels/rows.ts'
 import { chosenBy } from './attach.ts'
 import type { HeldSeat, OperationContext } from './handlers.ts'
 import { OPERATIONS } from './operations/index.ts'
@@ -48,6 +49,8 @@ export interface Authority {
 export interface Admission {
   /** Of the client, where the operation is for seats. */
   readonly seat?: HeldSeat | undefined
+  /** The kernel that an operation which attaches only chooses. */
+  readonly chosen?: KernelRow | undefined
   /** The only folder whose programs it may attach to. Left out: any. */
   readonly within?: string | undefined
 }
@@ -81,8 +84,10 @@ export function openAuthority({ kernels, policy, seats: { seatOf, isPerson } }: 
       const [kernel, wanted, called] = [nameIn?.(params), targetIn?.(params), calls?.(params)]
       // The gate of calls knows a person by what was seen before.
       if (called !== undefined && kernels.rootsOf(called)[0] !== root) await isPerson(context)
-      if (wanted !== undefined)
-        return chosenBy(wanted, { kernels, root }) === undefined ? judgeTarget(wanted.target, context) : {}
+      if (wanted !== undefined) {
+        const chosen = chosenBy(wanted, { kernels, root })
+        return chosen === undefined ? judgeTarget(wanted.target, context) : { chosen }
+      }
       if (kernel !== undefined && !mayBeToldOf(kernel, method, context) && !(await isPerson(context)))
         throw kernels.unknownIn(root, kernel)
       const seat = act === undefined ? undefined : seatOf(act(params), context)

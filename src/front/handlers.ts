@@ -1,6 +1,7 @@
 import type { Refusal } from '../../wire/link/calls.ts'
 import type { Seat } from '../approvals/contract.ts'
 import type { Caller } from '../calls/contract.ts'
+import type { KernelRow } from '../kernels/rows.ts'
 import type { OPERATIONS } from './operations/index.ts'
 import type { Method, Methods } from './protocol.ts'
 import type { ThroughEditor } from './seat/through-editor.ts'
@@ -24,6 +25,8 @@ export interface HeldSeat {
 /** What an operation knows of the client that asks. */
 export interface OperationContext extends ServeContext {
   readonly caller: Caller
+  /** The kernel that an operation which attaches only chooses. */
+  readonly chosen: KernelRow | undefined
   /** The only folder whose programs it may attach to. Undefined: any. */
   readonly within: string | undefined
 }
