@@ -20,40 +20,61 @@ export async function staticNames(
   owner: string,
   names: readonly string[],
 ): Promise<ReadonlyMap<string, string | null>> {
-  const { document, project, hasStatic } = asked
+  const { document, hasStatic } = asked
   const { static: reads } = document.language
   if (!hasStatic || reads === undefined) return new Map()
-  const [found] = owner === '' ? [] : await defined(asked, [owner])
-  const space = found?.ok === true && (await isStatic(asked, found)) ? found : undefined
-  const isClass = space?.kind === 'class'
-  if (owner !== '' && !isClass && space?.kind !== 'module') return new Map()
+  const space = owner === '' ? undefined : await spaceOf(asked, owner)
+  if (owner !== '' && space === undefined) return new Map()
   if (space !== undefined && isLibrary(asked, space)) return new Map(names.map(name => [name, null]))
   const file = space === undefined ? document.path : space.file
   if (!file) return new Map()
+  const isClass = space?.kind === 'class'
   const lines = realOf(file) === document.path ? document.lines : linesOf(file)
-  const part = isClass ? lines.slice((space.line ?? 1) - 1, space.end_line ?? undefined) : lines
+  const part = isClass ? lines.slice((space?.line ?? 1) - 1, space?.end_line ?? undefined) : lines
   const text = part.join('\n').slice(0, MOST_READ).replace(reads.bodies(isClass), '$1$2')
   // The document has the modules of a package that it imports.
   const imports = document.lines.filter(line => /^\s*import\s/.test(line)).slice(0, MOST_ASKED)
   const read = space?.kind === 'module' ? [text, ...imports].join('\n') : text
-  const groups = [...read.matchAll(reads.binds)].map(([, ...groups]) => groups)
-  const own = new Set(groups.map(([definition]) => definition))
-  const bound = new Set(groups.flat().flatMap(words => words?.match(/[\p{L}\p{N}_]+/gu) ?? []))
+  const { own, bound } = namesIn(read, reads.binds)
   const isBound = (name: string) => bound.has(name) || /^__.*__$/.test(name)
   const known = (names: readonly string[]) =>
     new Map(names.map(name => [name, own.has(name) ? realOf(file) : null]))
   if (names.every(isBound)) return known(names)
-  const goingOn = async (code: string) => {
-    const found = await ask(asked, 'complete', { text: code, limit: MOST_ASKED, file })
-    return new Set((found as Completions | undefined)?.completions.map(({ text }) => text))
+  const others = await Promise.all([
+    ...(owner === '' ? [alwaysThere(asked, reads.always)] : []),
+    ...reads.besides(text, isClass).map(code => goingOn(asked, code, file)),
+  ])
+  return known(names.filter(name => isBound(name) || others.some(set => set.has(name))))
+}
+
+/** The module or class that a static server knows by that expression. */
+async function spaceOf(asked: Asked, owner: string): Promise<Defined | undefined> {
+  const [found] = await defined(asked, [owner])
+  if (found?.ok !== true || (found.kind !== 'class' && found.kind !== 'module')) return undefined
+  return (await isStatic(asked, found)) ? found : undefined
+}
+
+/** The names that a text binds, and those of them that it defines. */
+function namesIn(text: string, binds: RegExp) {
+  const groups = [...text.matchAll(binds)].map(([, ...groups]) => groups)
+  return {
+    own: new Set(groups.map(([definition]) => definition)),
+    bound: new Set(groups.flat().flatMap(words => words?.match(/[\p{L}\p{N}_]+/gu) ?? [])),
   }
-  const always = everywhere.get(project) ?? (await goingOn(reads.always))
-  if (always.size > 0) everywhere.set(project, always)
-  const sets = [
-    ...(owner === '' ? [always] : []),
-    ...(await Promise.all(reads.besides(text, isClass).map(goingOn))),
-  ]
-  return known(names.filter(name => isBound(name) || sets.some(set => set.has(name))))
+}
+
+/** The names with which the program would go on behind that code. */
+async function goingOn(asked: Asked, code: string, file?: string): Promise<ReadonlySet<string>> {
+  const query = { text: code, limit: MOST_ASKED, ...(file !== undefined && { file }) }
+  const found = (await ask(asked, 'complete', query)) as Completions | undefined
+  return new Set(found?.completions.map(({ text }) => text))
+}
+
+/** Those of every text, as the program tells them the first time. */
+async function alwaysThere(asked: Asked, code: string): Promise<ReadonlySet<string>> {
+  const known = everywhere.get(asked.project) ?? (await goingOn(asked, code))
+  if (known.size > 0) everywhere.set(asked.project, known)
+  return known
 }
 
 /** Whether a static server goes from that name to what was found. */
