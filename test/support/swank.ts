@@ -1,6 +1,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { existsSync, mkdtempSync, readFileSync, renameSync, statSync } from 'node:fs'
-import { connect } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -65,13 +66,14 @@ export async function startSwank({
   forms = [],
   endless = undefined,
   home,
-  port: wanted = 0,
+  port: given = undefined,
   style = ':spawn',
   lisp = 'sbcl',
   debugger: debugs = undefined,
   heap = undefined,
 }: SwankStart = {}): Promise<RealSwank> {
   const { options, load } = COMMANDS[lisp]
+  const wanted = given ?? (await keptPort())
   const listen = `(swank:create-server :port ${wanted} :dont-close t :style ${style})`
   // With style nil this does not return: it serves.
   const done = '(progn (write-line "forms done") (finish-output))'
@@ -114,6 +116,25 @@ export async function startSwank({
     child.once('error', reject)
   })
   return { port, pid: child.pid ?? 0, printed: () => printed, kill: () => void child.kill('SIGKILL') }
+}
+
+/**
+ * A port that nobody listens at, below those that systems give to outgoing connections: none of these takes it in the time
+ * between two images that listen there, nor does a client that tries it connect to itself.
+ */
+async function keptPort(): Promise<number> {
+  const port = 10_000 + randomInt(20_000)
+  const server = createServer()
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject).listen(port, '127.0.0.1', resolve)
+    })
+    return port
+  } catch {
+    return keptPort()
+  } finally {
+    server.close()
+  }
 }
 
 let made: Promise<string> | undefined
