@@ -64,6 +64,15 @@ test('what a script ended with is told with its frames and values, and that it h
   assert.match(other.stderr, /Known: 1 of process \d+\./)
 })
 
+test('a source that does not compile is the place of its error, whichever file was run', async () => {
+  write('bad.py', 'x = 1\ndef total(:\n')
+  write('main.py', 'import os\nimport bad\n')
+  for (const run of ['main.py', 'bad.py']) await crash(run)
+  const lines = (await rig.imago(['errors'])).stdout.trimEnd().split('\n')
+  assert.is(lines.length, 2)
+  for (const line of lines) assert.match(line, /SyntaxError: .* {2}bad\.py:2 {2}\((main|bad) ended with it/)
+})
+
 test('what the top level of a script had is kept, first the names of the line that failed', async () => {
   write(
     'train.py',
@@ -119,6 +128,21 @@ test('a local of what a script ended with is told as it was kept, and who has it
   )
 })
 
+test('the name of a frame alone is enough where one error of a process that has gone has such a frame', async () => {
+  write('shop.py', CRASH)
+  const inspect = (expr: string) => rig.imago(['call', 'inspect', JSON.stringify({ expr, frame: 'price' })])
+  await crash()
+  const { stdout } = await inspect('order')
+  assert.match(stdout, /note: the text of order as it was in price in error 1 of process \d+, at .*\nrepr: /)
+  assert.match((await inspect('total')).stderr, 'total is not among the locals that were kept of price.')
+  await crash('shop.py')
+  const several = await inspect('order')
+  assert.match(
+    several.stderr,
+    /order was kept of several frames that are called price\. It is a local of price in error 1 of process \d+, price in error 1 of process \d+\./,
+  )
+})
+
 test('a local of an error that the program had is read where something keeps the frame, else as it was kept', async () => {
   const source = `
 import imago, logging, threading
@@ -137,8 +161,11 @@ threading.Event().wait()
   write(
     'web.py',
     source
-      .replace('price({', '(price if held else again)({')
-      .replace('for held', 'def again(order):\n    return price(order)\nfor held'),
+      .replace('price({', '(first if held else again)({')
+      .replace(
+        'for held',
+        'def first(order):\n    return price(order)\ndef again(order):\n    return price(order)\nfor held',
+      ),
   )
   const path = { PYTHONPATH: join(import.meta.dirname, '../../wire/peers/python') }
   const program = rig.begin(['run', '--', 'python3', 'web.py'], { env: path })
@@ -153,6 +180,18 @@ threading.Event().wait()
   const text = await inspect({ expr: 'order', frame: 'price in error 2' })
   assert.match(text.stdout, /is all that was kept: nothing keeps that frame now\nrepr: \{'items'/)
   assert.is((await inspect({ expr: "order['items'][-1:]", frame: 'price in error 2' })).code, 1)
+  const held = await inspect({ expr: "order['items'][-1:]", frame: 'price' })
+  assert.match(
+    held.stderr,
+    /several frames that are called price\. It is a local of price in error 2, price in error 1\./,
+  )
+  const first = await inspect({ expr: "order['items'][-1:]", frame: 'first' })
+  assert.match(first.stdout, /note: `order` is a local of first in error 1, at .*\n.*\['pie'\]/s)
+  const alone = await inspect({ expr: 'order', frame: 'again' })
+  assert.match(
+    alone.stdout,
+    /text of order as it was in again in error 2, .*: nothing keeps that frame now\nrepr: /,
+  )
   program.child.kill('SIGTERM')
   await program.ended
 })
