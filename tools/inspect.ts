@@ -164,7 +164,8 @@ function keptText(
   const isMeant = ({ qualified, of }: KeptLocal) =>
     [frame, `${frame} of process ${of?.pid}`].some(asked => `.${qualified}`.endsWith(`.${asked}`))
   const named = kept.filter(({ local }) => local.name === name)
-  const isCalledSo = ({ qualified }: KeptLocal) => `.${qualified.replace(IN_ERROR, '')}`.endsWith(`.${frame}`)
+  const meant = oneLine(frame ?? '')
+  const isCalledSo = ({ qualified }: KeptLocal) => `.${qualified.replace(IN_ERROR, '')}`.endsWith(`.${meant}`)
   const called = named.filter(isCalledSo)
   const isOne = new Set(called.map(one => one.frame)).size === 1
   const found = frame === undefined ? undefined : (named.find(isMeant) ?? (isOne ? called[0] : undefined))
@@ -180,8 +181,8 @@ function keptText(
       frame === undefined && first !== undefined
         ? `${oneLine(expr)} is not read without its frame`
         : called.length > 0
-          ? `${oneLine(expr)} was kept of several frames that are called ${frame}`
-          : `${oneLine(expr)} is not among the locals that were kept${frame === undefined ? '' : ` of ${oneLine(frame)}`}`
+          ? `${oneLine(expr)} was kept of several frames that are called ${meant}`
+          : `${oneLine(expr)} is not among the locals that were kept${frame === undefined ? '' : ` of ${meant}`}`
     const frames = nearest.length === 0 ? 'No frame of an error has any' : nearest.join(', ')
     const lead = nearest.length === 0 ? '' : first === undefined ? 'Frames of errors: ' : 'It is a local of '
     return failed('not_found', {

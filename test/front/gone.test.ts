@@ -422,9 +422,12 @@ test('a large value in a frame of the dead costs a record nothing', async () => 
 
 test('of more errors than are kept, the newest are told, and of more processes', async () => {
   const many =
-    'for n in range(30):\n    try: raise type("E%d" % n, (Exception,), {})()\n    except Exception: logging.exception("x")'
-  write('many.py', `import logging\n${many}\n`)
-  for (let count = 0; count < 3; count++) await crash('many.py')
+    'kinds = [type("E%d" % n, (Exception,), {}) for n in range(30)]\nfor kind in kinds:\n    try: raise kind(run)\n    except Exception: logging.exception("x")'
+  for (let run = 0; run < 3; run++) {
+    write('many.py', `import logging\nrun = ${run}\n${many}\n`)
+    await crash('many.py')
+  }
+  assert.is(records().length, 3)
   const envelope = onlyEnvelope(await rig.imago(['errors', '--json']))
   const { errors } = (envelope.ok && envelope.result) as { errors: { what: string }[] }
   assert.is(errors.length, 20)
@@ -437,6 +440,20 @@ error_record._make_room(sys.argv[1], 'a' * 12)
 print(len(os.listdir(sys.argv[1])), min(os.listdir(sys.argv[1])))`
   const made = spawnSync('python3', ['-c', code, join(rig.project, 'records')], { encoding: 'utf8' })
   assert.is(made.stdout, `19 aaaaaaaaaaaa-20250101T000011-7.json\n`)
+})
+
+test('a script that crashes again and again has one error, which is counted, and pushes out no other', async () => {
+  await crash()
+  write('w.py', 'step = (\n')
+  for (let count = 0; count < 22; count++) await crash('w.py')
+  const lines = (await rig.imago(['errors'])).stdout.trimEnd().split('\n')
+  assert.is(lines.length, 2, lines.join('\n'))
+  assert.match(lines[0] ?? '', 'KeyError: None  crash.py:3')
+  assert.match(lines[1] ?? '', /SyntaxError: .* {2}w\.py:1 {2}\(22 times\) {2}\(w ended with it/)
+  assert.is(records().length, 2)
+  write('w.py', 'step = 1\nstep = (\n')
+  await crash('w.py')
+  assert.is(records().length, 3)
 })
 
 test('tests that failed under pytest are told with their values, and those that were meant to fail are not', async () => {
