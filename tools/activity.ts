@@ -67,7 +67,7 @@ const errorSummary = z.object({
   times: z.number(),
   /** `ZeroDivisionError: division by zero` */
   what: z.string(),
-  /** The innermost line of the program's own; null where there is none. */
+  /** The line that does not compile, or else the innermost of the program's own; null where there is none. */
   file: z.string().nullable(),
   line: z.number().nullable(),
   /** Where it is of a process that has gone. */
@@ -313,7 +313,7 @@ export function summaryOf(
   { number, last, where, times, error }: Omit<ProgramError, 'kind' | 'first' | 'said'>,
   of?: GoneProcess,
 ): ErrorSummary {
-  const { file = null, line = null } = programFrame(error.frames) ?? {}
+  const { file = null, line = null } = error.misread ?? programFrame(error.frames) ?? {}
   return { number, at: last, where, times, what: whatOf(error), file, line, ...(of && { of }) }
 }
 

@@ -118,18 +118,24 @@ export const inspect = defineTool({
     const { kernel, jobs } = context
     const refused = packageRefused(inside, kernel, 'package says in what names are read')
     if (refused !== undefined) return refused
-    const query = given<InspectQuery>({ expr, package: inside, frame })
-    const looked = await lookedUp({ look: 'inspect', query }, context)
+    const lookIn = (frame: string | undefined) =>
+      lookedUp({ look: 'inspect', query: given<InspectQuery>({ expr, package: inside, frame }) }, context)
+    const first = await lookIn(frame)
+    const inErrors =
+      frame !== undefined && first.type === 'not_found' ? [frame, ...first.nearest].filter(isInError) : []
+    // Where none that lives is called so, its name is enough for the only one that an error had.
+    const only = inErrors.length === 1 ? inErrors[0] : frame
+    const looked = only === frame ? first : await lookIn(only)
     if (looked.type === 'found')
       return ok({
         ...(await inspectedProved(looked.value, context)),
         ...told(kernel),
         ...namesOf(scope, file),
       })
-    if (frame !== undefined && looked.type === 'not_found' && IN_ERROR.test(frame)) {
+    if (looked.type === 'not_found' && inErrors.length > 0) {
       const noted = await programErrorsOf(context)
       if (noted.type !== 'ok') return noted
-      return keptText({ expr, frame }, keptLocals(noted.result.errors.map(error => ({ error }))))
+      return keptText({ expr, frame: only }, keptLocals(noted.result.errors.map(error => ({ error }))))
     }
     const inFrame = (name: string) => `inspect ${JSON.stringify({ expr, frame: name })} shows it.`
     const words = { ...anExpression(kernel), running: running(expr), inFrame }
@@ -144,6 +150,8 @@ export const inspect = defineTool({
 
 const IN_ERROR = / in error \d+(?: of process (\d+))?$/
 
+const isInError = (frame: string): boolean => IN_ERROR.test(frame)
+
 const rootOf = (expr: string): string | undefined => /^\s*([\p{L}_][\p{L}\p{N}_]*)/u.exec(expr)?.[1]
 
 /** What was taken down of a variable; without `frame`, the frames that had one of that name. */
@@ -155,9 +163,14 @@ function keptText(
   // As with a frame that lives, the last parts of the name of its function are enough.
   const isMeant = ({ qualified, of }: KeptLocal) =>
     [frame, `${frame} of process ${of?.pid}`].some(asked => `.${qualified}`.endsWith(`.${asked}`))
-  const found = frame === undefined ? undefined : kept.find(one => isMeant(one) && one.local.name === name)
+  const named = kept.filter(({ local }) => local.name === name)
+  const meant = oneLine(frame ?? '')
+  const isCalledSo = ({ qualified }: KeptLocal) => `.${qualified.replace(IN_ERROR, '')}`.endsWith(`.${meant}`)
+  const called = named.filter(isCalledSo)
+  const isOne = new Set(called.map(one => one.frame)).size === 1
+  const found = frame === undefined ? undefined : (named.find(isMeant) ?? (isOne ? called[0] : undefined))
   if (found === undefined) {
-    const having = kept.filter(({ local }) => local.name === name)
+    const having = called.length > 0 ? called : named
     const nearest = [...new Set((having.length === 0 ? kept : having).map(one => one.frame))].slice(0, 10)
     const [first] = having
     const gone =
@@ -167,7 +180,9 @@ function keptText(
     const missed =
       frame === undefined && first !== undefined
         ? `${oneLine(expr)} is not read without its frame`
-        : `${oneLine(expr)} is not among the locals that were kept${frame === undefined ? '' : ` of ${oneLine(frame)}`}`
+        : called.length > 0
+          ? `${oneLine(expr)} was kept of several frames that are called ${meant}`
+          : `${oneLine(expr)} is not among the locals that were kept${frame === undefined ? '' : ` of ${meant}`}`
     const frames = nearest.length === 0 ? 'No frame of an error has any' : nearest.join(', ')
     const lead = nearest.length === 0 ? '' : first === undefined ? 'Frames of errors: ' : 'It is a local of '
     return failed('not_found', {

@@ -314,7 +314,7 @@ export class AttachedKernel implements NamedKernel {
     }
   }
 
-  over(): KernelError {
+  over(later = ''): KernelError {
     const ended = sentence(this.#end ?? `${this.name} has ended.`)
     const { isFollowed } = this
     const { why, words } = this.#unfollowed ?? {
@@ -324,7 +324,7 @@ export class AttachedKernel implements NamedKernel {
     const nothing = isFollowed ? 'Nothing has taken its place so far.' : ''
     const since = why ?? (told === '' ? nothing : 'It ended with an error')
     return new KernelError('kernel_unavailable', {
-      message: since === '' ? ended : `${ended} ${sentence(`${since}${told}`)}`,
+      message: `${ended}${since === '' ? '' : ` ${sentence(`${since}${told}`)}`}${later}`,
       next: this.#next(isFollowed),
       details: { reason: this.#unfollowed?.reason ?? 'ended', kernel: this.name },
     })

@@ -16,6 +16,7 @@ import {
   badName,
   badRoot,
   begunAgain,
+  endOf,
   nameTaken,
   noneLives,
   noPython,
@@ -208,7 +209,7 @@ class OpenKernels {
     if (lost !== undefined) return { ...found, replaces: lost }
     const isAnother = before !== null && before !== found.kernel.identity.epoch
     if (isFollowed || isAnother || (!alive && named.hasProgram)) return { ...found, waited: true }
-    return begins ? { ...found, begun: true } : found
+    return begins ? { ...found, begun: true, crash: this.#lastEnd(wanted.root) } : found
   }
 
   /** What was attached to for the call. */
@@ -602,7 +603,7 @@ class OpenKernels {
     if (first?.kernel !== undefined) return { type: 'kernel', named: first.kernel }
     if (first?.program !== undefined) return { type: 'program', program: first.program }
     const ended = this.#endedIn(root)
-    if (ended?.hasProgram && !ended.mayListenAgain) throw ended.over()
+    if (ended?.hasProgram && !ended.mayListenAgain) throw ended.over(this.#lastEnd(root, ended))
     if (ended) return { type: 'kernel', named: ended }
     const { attach } = this.#startsOf(root)
     if (isFull(attach)) return { type: 'configured', addresses: attach }
@@ -687,14 +688,22 @@ class OpenKernels {
     if (!isProject(wanted.root, this.#home)) return badRoot(realOf(wanted.root), this.#home)
     const { lost } = image ?? {}
     const { root, name = lost === undefined ? undefined : image?.name } = wanted
-    const last = name === undefined ? this.#attachments.lastEnd(realOf(root)) : undefined
-    const ended = last && this.#options.withholds?.(this.ruledAs(last.program)) === true ? undefined : last
+    const ended = name === undefined ? this.#lastEnd(root) : ''
     const [rows, { waiting }] = [this.#nameable(wanted), this.#startsOf(realOf(root))]
     const silent = this.#attachments.silentIn(realOf(root))
     return noneLives(
       { root, name, lost },
       { rows, searched: this.#options.programs.folder, ended, silent, waiting },
     )
+  }
+
+  /** What a caller may be told of the last program of the root that an exception ended, after that other one has ended. */
+  #lastEnd(root: string, other?: NamedKernel): string {
+    const last = this.#attachments.lastEnd(realOf(root))
+    const { endedOn = '', announced } = other ?? {}
+    if (last === undefined || last.program.announced_at <= endedOn || last.program.pid === announced?.pid)
+      return ''
+    return this.#options.withholds?.(this.ruledAs(last.program)) === true ? '' : endOf(last)
   }
 
   /** What a caller may be told of other kernels: those of its own root, as far as they may be named to it. */

@@ -115,8 +115,8 @@ export function noneLives(
     readonly silent: readonly SilentProcess[]
     /** What the project would join, once a person accepts it. */
     readonly waiting: readonly string[]
-    /** The last program of the project that has said what ended it. */
-    readonly ended?: ProgramEnd | undefined
+    /** What became of the last program of the project that an exception ended: see `endOf`. */
+    readonly ended: string
   },
 ): KernelError {
   const living = rows.filter(({ state }) => state !== 'ended')
@@ -134,7 +134,7 @@ export function noneLives(
         : `The image of ${name} has ended: ${lost.replace(/\.$/, '')}.`
   return new KernelError('no_such_kernel', {
     message:
-      `${missing}${ended === undefined ? '' : ` ${endOf(ended)}`}${becauseOf(silent[0])} None was started: there would be nothing to see in it.${besides} ${waitsText(waiting)}`.trimEnd(),
+      `${missing}${ended}${becauseOf(silent[0])} None was started: there would be nothing to see in it.${besides} ${waitsText(waiting)}`.trimEnd(),
     next:
       lost !== undefined
         ? `attach {"name": ${JSON.stringify(name)}} starts it again, and so does code to run there.`
@@ -151,11 +151,11 @@ export function noneLives(
 export const begunAgain = (lost: string | undefined): string =>
   `It was started again, and is empty.${lost === undefined ? '' : ` The image before is gone: ${lost}`}`
 
-/** `app.py ended at 01:21:07 (process 4711): SyntaxError: invalid syntax (app.py:9).` */
-function endOf({ program, ended }: ProgramEnd): string {
+/** ` app.py ended at 01:21:07 (process 4711): SyntaxError: invalid syntax (app.py:9).` */
+export function endOf({ program, ended }: ProgramEnd): string {
   const { name, pid, program: file, announced_at } = program
   const at = new Date(announced_at).toTimeString().slice(0, 8)
-  return `${file === '' ? name : basename(file)} ended at ${at} (process ${pid}): ${ended.replace(/\.$/, '')}.`
+  return ` ${file === '' ? name : basename(file)} ended at ${at} (process ${pid}): ${ended.replace(/\.$/, '')}.`
 }
 
 /** The ways to a program from a folder where none listens. */

@@ -65,8 +65,10 @@ export interface NamedKernel {
   row(): KernelRow
   /** What it printed while no evaluation ran. */
   readonly background: Background | undefined
-  /** What a call is told that can only have meant the image that has ended. */
-  over(): KernelError
+  /** When it ended, as programs tell the time; of a program alone. */
+  readonly endedOn?: string
+  /** What a call is told that can only have meant the image that has ended; `later`: what has ended since. */
+  over(later?: string): KernelError
   /**
    * The kernel as it lives, or can be made to; its link or successor is waited for so long. One that has to be started is
    * given `env`, that of whoever starts it now. Throws `KernelError`.

@@ -41,7 +41,7 @@ export function Errors({ page }: ViewProps) {
 /** The one that is shown, and the others. */
 function summaries({ error, at, program, of, others }: ErrorShown): readonly ErrorSummary[] {
   if (error === null || at === null || program === undefined || of === undefined) return others
-  const { file = null, line = null } = error.frames?.at(-1) ?? {}
+  const { file = null, line = null } = error.misread ?? error.frames?.at(-1) ?? {}
   return [{ ...program, at, what: exceptionLine(error), file, line, of }, ...others]
 }
 

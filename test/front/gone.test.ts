@@ -64,6 +64,15 @@ test('what a script ended with is told with its frames and values, and that it h
   assert.match(other.stderr, /Known: 1 of process \d+\./)
 })
 
+test('a source that does not compile is the place of its error, whichever file was run', async () => {
+  write('bad.py', 'x = 1\ndef total(:\n')
+  write('main.py', 'import os\nimport bad\n')
+  for (const run of ['main.py', 'bad.py']) await crash(run)
+  const lines = (await rig.imago(['errors'])).stdout.trimEnd().split('\n')
+  assert.is(lines.length, 2)
+  for (const line of lines) assert.match(line, /SyntaxError: .* {2}bad\.py:2 {2}\((main|bad) ended with it/)
+})
+
 test('what the top level of a script had is kept, first the names of the line that failed', async () => {
   write(
     'train.py',
@@ -119,6 +128,21 @@ test('a local of what a script ended with is told as it was kept, and who has it
   )
 })
 
+test('the name of a frame alone is enough where one error of a process that has gone has such a frame', async () => {
+  write('shop.py', CRASH)
+  const inspect = (expr: string) => rig.imago(['call', 'inspect', JSON.stringify({ expr, frame: 'price' })])
+  await crash()
+  const { stdout } = await inspect('order')
+  assert.match(stdout, /note: the text of order as it was in price in error 1 of process \d+, at .*\nrepr: /)
+  assert.match((await inspect('total')).stderr, 'total is not among the locals that were kept of price.')
+  await crash('shop.py')
+  const several = await inspect('order')
+  assert.match(
+    several.stderr,
+    /order was kept of several frames that are called price\. It is a local of price in error 1 of process \d+, price in error 1 of process \d+\./,
+  )
+})
+
 test('a local of an error that the program had is read where something keeps the frame, else as it was kept', async () => {
   const source = `
 import imago, logging, threading
@@ -137,8 +161,11 @@ threading.Event().wait()
   write(
     'web.py',
     source
-      .replace('price({', '(price if held else again)({')
-      .replace('for held', 'def again(order):\n    return price(order)\nfor held'),
+      .replace('price({', '(first if held else again)({')
+      .replace(
+        'for held',
+        'def first(order):\n    return price(order)\ndef again(order):\n    return price(order)\nfor held',
+      ),
   )
   const path = { PYTHONPATH: join(import.meta.dirname, '../../wire/peers/python') }
   const program = rig.begin(['run', '--', 'python3', 'web.py'], { env: path })
@@ -153,6 +180,18 @@ threading.Event().wait()
   const text = await inspect({ expr: 'order', frame: 'price in error 2' })
   assert.match(text.stdout, /is all that was kept: nothing keeps that frame now\nrepr: \{'items'/)
   assert.is((await inspect({ expr: "order['items'][-1:]", frame: 'price in error 2' })).code, 1)
+  const held = await inspect({ expr: "order['items'][-1:]", frame: 'price' })
+  assert.match(
+    held.stderr,
+    /several frames that are called price\. It is a local of price in error 2, price in error 1\./,
+  )
+  const first = await inspect({ expr: "order['items'][-1:]", frame: 'first' })
+  assert.match(first.stdout, /note: `order` is a local of first in error 1, at .*\n.*\['pie'\]/s)
+  const alone = await inspect({ expr: 'order', frame: 'again' })
+  assert.match(
+    alone.stdout,
+    /text of order as it was in again in error 2, .*: nothing keeps that frame now\nrepr: /,
+  )
   program.child.kill('SIGTERM')
   await program.ended
 })
@@ -383,9 +422,12 @@ test('a large value in a frame of the dead costs a record nothing', async () => 
 
 test('of more errors than are kept, the newest are told, and of more processes', async () => {
   const many =
-    'for n in range(30):\n    try: raise type("E%d" % n, (Exception,), {})()\n    except Exception: logging.exception("x")'
-  write('many.py', `import logging\n${many}\n`)
-  for (let count = 0; count < 3; count++) await crash('many.py')
+    'kinds = [type("E%d" % n, (Exception,), {}) for n in range(30)]\nfor kind in kinds:\n    try: raise kind(run)\n    except Exception: logging.exception("x")'
+  for (let run = 0; run < 3; run++) {
+    write('many.py', `import logging\nrun = ${run}\n${many}\n`)
+    await crash('many.py')
+  }
+  assert.is(records().length, 3)
   const envelope = onlyEnvelope(await rig.imago(['errors', '--json']))
   const { errors } = (envelope.ok && envelope.result) as { errors: { what: string }[] }
   assert.is(errors.length, 20)
@@ -398,6 +440,20 @@ error_record._make_room(sys.argv[1], 'a' * 12)
 print(len(os.listdir(sys.argv[1])), min(os.listdir(sys.argv[1])))`
   const made = spawnSync('python3', ['-c', code, join(rig.project, 'records')], { encoding: 'utf8' })
   assert.is(made.stdout, `19 aaaaaaaaaaaa-20250101T000011-7.json\n`)
+})
+
+test('a script that crashes again and again has one error, which is counted, and pushes out no other', async () => {
+  await crash()
+  write('w.py', 'step = (\n')
+  for (let count = 0; count < 22; count++) await crash('w.py')
+  const lines = (await rig.imago(['errors'])).stdout.trimEnd().split('\n')
+  assert.is(lines.length, 2, lines.join('\n'))
+  assert.match(lines[0] ?? '', 'KeyError: None  crash.py:3')
+  assert.match(lines[1] ?? '', /SyntaxError: .* {2}w\.py:1 {2}\(22 times\) {2}\(w ended with it/)
+  assert.is(records().length, 2)
+  write('w.py', 'step = 1\nstep = (\n')
+  await crash('w.py')
+  assert.is(records().length, 3)
 })
 
 test('tests that failed under pytest are told with their values, and those that were meant to fail are not', async () => {

@@ -76,6 +76,54 @@ for (const [launcher, args] of Object.entries(LAUNCHERS))
     await run.ended
   })
 
+const CRASHED = / app\.py ended at \d\d:\d\d:\d\d \(process \d+\): SyntaxError: .* \(\S*app\.py:1\)\./.source
+
+/** The app does not compile. */
+async function launchBroken() {
+  mkdirSync(join(rig.project, 'src'))
+  write('app.py', ['step = ('])
+  const run = rig.begin(['run', '--', join(dirname(venvPython), 'watchfiles'), `${venvPython} app.py`, 'src'])
+  await until(
+    async () => (await asked('get_last_error', { whose: 'gone' })).includes('SyntaxError'),
+    'the crash to be told',
+  )
+  return run
+}
+
+test('where what was launched has crashed, an empty image that takes its place says so', async () => {
+  const run = await launchBroken()
+  const answer = JSON.stringify(await client.call({ tool: 'eval_expr', args: { expr: '6 * 7' } }))
+  assert.match(answer, '42')
+  assert.match(
+    answer,
+    new RegExp(`is a new and empty image: nothing of a running program is in it\\.${CRASHED}"`),
+  )
+  run.child.kill('SIGTERM')
+  await run.ended
+})
+
+test('where a program has ended, and what was launched after it has crashed, the answer names both', async () => {
+  write('before.py', [
+    'import os, time',
+    'step = 7',
+    'while not os.path.exists("end"):',
+    '    time.sleep(0.02)',
+  ])
+  const before = rig.begin(['run', '--', venvPython, 'before.py'])
+  await until(() => announced().length > 0, 'the program to listen')
+  assert.match(await asked('inspect', { expr: 'step' }), 'repr: 7')
+  write('end', [])
+  await before.ended
+  const run = await launchBroken()
+  for (const tool of ['inspect', 'eval_expr'])
+    assert.match(
+      await asked(tool, { expr: 'step' }),
+      new RegExp(`has ended \\(process \\d+\\)\\.${CRASHED}\n`),
+    )
+  run.child.kill('SIGTERM')
+  await run.ended
+})
+
 for (const [command, ...args] of [['kernel'], ['run', 'cells.py']] as const)
   test(`jupyter ${command} is none of the program: calls go to the kernel that it starts`, async () => {
     write('cells.py', ['import time', 'which = "tea"', 'time.sleep(600)'])

@@ -7,6 +7,7 @@ It is written when an error is noted, at most once a second, and at the end of t
 import json
 import os
 import re
+import stat
 from os import environ as _environ
 
 from imago import native
@@ -23,6 +24,8 @@ _PATIENCE = 5.0
 #: Records of one folder, and of all of them: the oldest make room.
 _OF_A_FOLDER = 20
 _OF_ALL = 400
+#: Bytes of a record that is read at the end of another process: reading it takes a few milliseconds.
+_MOST_TAKEN_OVER = 64 * 1024
 
 
 class Record:
@@ -45,6 +48,8 @@ class Record:
         self._end = {}
         # By the number of an error: the report that was written last, and its text.
         self._texts = {}
+        # The same: when it came first in processes before this one, and how often.
+        self._before = {}
 
     def noted(self):
         """An error was noted."""
@@ -81,6 +86,9 @@ class Record:
             self._written_at = time.monotonic()
             self._is_behind = False
             texts = self._bounded()
+            if texts and self._end and not self._before:
+                self._before = _taken_over(self._place(), self.facts, [json.loads(text) for text in texts])
+                texts = self._bounded()
             if texts:
                 head = json.dumps({'imago': 1, **self.facts, 'ended_with': self._errors.ended_with, **self._end})
                 write_whole(self._place(), ('%s, "errors": [%s]}\n' % (head[:-1], ',\n'.join(texts))).encode())
@@ -98,6 +106,8 @@ class Record:
         kept, size = [], 0
         for one in self._errors.page({'count': 20})['errors']:
             error = one.pop('error')
+            one['first'], times = self._before.get(one['number'], (one['first'], 0))
+            one['times'] += times
             known, text = before.get(one['number'], (None, None))
             if known is not error:
                 text = json.dumps(without_secrets(error))
@@ -132,6 +142,39 @@ def _make_room(directory, folder):
             os.unlink(os.path.join(directory, name))
         except OSError:
             pass
+
+
+def _taken_over(path, facts, errors):
+    """When each of these errors came first before, and how often, by its number: of a process before this one, which ran
+    the same and has ended with no others. Its record goes: a loop of crashes would push out what others have left.
+    """
+    directory, own = os.path.split(path)
+    numbers = {_known_by(one): one['number'] for one in errors}
+    for name in sorted(os.listdir(directory), reverse=True):
+        other = os.path.join(directory, name)
+        if name == own or name[:13] != own[:13] or not name.endswith('.json'):
+            continue
+        try:
+            found = os.lstat(other)
+            if not stat.S_ISREG(found.st_mode) or found.st_size > _MOST_TAKEN_OVER:
+                continue
+            with open(other, encoding='utf-8') as file:
+                record = json.load(file)
+            if 'ended_at' in record and all(record[fact] == facts[fact] for fact in ('name', 'program', 'cwd')):
+                before = {numbers[_known_by(one)]: (str(one['first']), int(one['times'])) for one in record['errors']}
+                os.unlink(other)
+                return before
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            # It is cut short, another process has just removed it, or it has another error.
+            pass
+    return {}
+
+
+def _known_by(one):
+    """An error of a record: what it is, and where it came."""
+    error = one['error']
+    frames = [(frame['file'], frame['line'], frame['function']) for frame in error['frames']]
+    return json.dumps([one['kind'], error['type'], error['message'], error.get('misread'), frames])
 
 
 def without_secrets(value, besides=()):

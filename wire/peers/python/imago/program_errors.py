@@ -121,6 +121,13 @@ class ProgramErrors:
                 if frame['own'] and any(one['name'] == name for one in frame['locals']):
                     yield '%s in error %d' % (frame['function'].rpartition('.')[2], entry.number)
 
+    def frames_called(self, function):
+        """``price in error 3`` for each error with a frame of that function: ``price`` or ``Order.price``; newest first."""
+        for entry in reversed(list(self._kept.values())):
+            for name in dict.fromkeys(frame['function'] for frame in reversed(entry.raised['frames'])):
+                if f'.{name}'.endswith(f'.{function}'):
+                    yield '%s in error %d' % (name, entry.number)
+
     def ends_with(self, error):
         """No code of the program catches it in the main thread, so that the process is about to end."""
         # At a prompt it is shown, and the next line is read.

@@ -86,7 +86,9 @@ def live_frame(label, errors=None):
         elif is_own(one.frame):
             others.setdefault(one.label)
     if not found:
-        raise NotFound(f"`{label}` among the frames that live now", nearest(label, others) or list(others)[:1])
+        noted = () if errors is None or where else islice(errors.frames_called(function), NEAREST_MAX_NAMES)
+        near = list(noted) or nearest(label, others) or list(others)[:1]
+        raise NotFound(f"`{label}` among the frames that live now", near)
     if len(found) > 1:
         labels = [one.label for one in found.values()][:NEAREST_MAX_NAMES]
         raise NotFound(f"`{label}` as one frame: {len(found)} threads and tasks are in it", labels)
