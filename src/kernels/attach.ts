@@ -3,7 +3,6 @@ import { messageOf } from '../../wire/errors.ts'
 import { DEFAULT_LANGUAGE, languageAt } from '../../wire/languages.ts'
 import { foldersOf, listensAt } from '../../wire/process-start.ts'
 import type { Program, ProgramEnd, Programs } from '../../wire/programs.ts'
-import { readSecretFile } from '../../wire/secret-file.ts'
 import { isOfProject, nameFrom, realOf } from '../files/roots.ts'
 import type { AnnouncedPrograms, AnnouncedRow } from './announced-row.ts'
 import { AttachedKernel, type AttachmentDraft } from './attached-kernel.ts'
@@ -33,7 +32,7 @@ import {
   type Target,
   whoAnswer,
 } from './programs.ts'
-import { attachedAlready, GIVE_KEY, isOwned, notAttached } from './refusals.ts'
+import { attachedAlready, GIVE_KEY, isOwned, joinAgain, notAttached } from './refusals.ts'
 import type { KernelOptions, KernelRow, NamedKernel } from './rows.ts'
 import { type Insisting, refuseFar, secretFor, serverOf } from './servers.ts'
 
@@ -425,10 +424,11 @@ export class Attachments {
   async detach(kernel: NamedKernel): Promise<KernelRow> {
     if (!(kernel instanceof AttachedKernel)) throw isOwned(kernel.name)
     const row = kernel.row()
+    const { alive, attachment } = kernel
     this.#options.kernels.delete(kernel.name)
     this.#remember()
     await kernel.detach()
-    return row
+    return alive && attachment ? { ...row, message: joinAgain(attachment) } : row
   }
 
   /** The programs that can be attached to, and are not yet; and notebooks of that project that cannot be. */
@@ -469,9 +469,7 @@ export class Attachments {
     for (const attachment of attached) {
       if (this.#options.kernels.has(attachment.name)) continue
       const kernel = this.#add(attachment)
-      const key = keyOf(attachment)
-      if ('lost' in key) kernel.giveUp(key.lost)
-      else void kernel.rejoin(key.key).catch(error => kernel.giveUp(messageOf(error)))
+      void kernel.rejoin().catch(error => kernel.giveUp(messageOf(error)))
     }
   }
 
@@ -584,22 +582,4 @@ function rowOf(
   const parent = leftBy ?? family.parentOf(program)?.pid ?? null
   const started = { program: program.program, announced_at }
   return { name, attach, standing, language, implementation, pid, parent, address, cwd, ...started }
-}
-
-/** The secret of a program that is to be joined again, where it is not read from its announcement. */
-function keyOf({
-  secret,
-  name,
-  address,
-  ended,
-}: Attachment): { readonly key: string | undefined } | { lost: string } {
-  if (ended) return { lost: `${name} has ended.` }
-  if (isKept(secret)) return { key: undefined }
-  const again = 'The key was not kept; give it again'
-  if (secret.from !== 'file') return { lost: `${name} was attached to at ${address} with a key. ${again}.` }
-  try {
-    return { key: readSecretFile(secret.path).trim() }
-  } catch (error) {
-    return { lost: `The key file of ${name} cannot be read: ${messageOf(error)}` }
-  }
 }

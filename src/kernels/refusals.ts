@@ -6,6 +6,7 @@ import { DEFAULT_LANGUAGE, LANGUAGES } from '../../wire/languages.ts'
 import { isStopped } from '../../wire/process-start.ts'
 import type { Program, ProgramEnd, SkippedFile } from '../../wire/programs.ts'
 import { isFile, isFolder } from '../files/roots.ts'
+import { shellWord } from '../text/escape.ts'
 import type { Attachment } from './attachment-store.ts'
 import { KernelError } from './kernel-error.ts'
 import {
@@ -374,13 +375,26 @@ export function wayBack({
 }: Pick<Attachment, 'announced' | 'address' | 'name' | 'secret'>): string {
   const target = announced ?? address
   const server = serverOf(address)
+  const how = server?.listen === undefined ? '' : `, ${server.listen}`
+  const named = target === name ? '' : ` --name ${name}`
+  const when = secret.from === 'person' ? 'With its key, once it listens' : 'Once it listens again'
+  return `${when}${how}: imago attach ${target}${named}${insistedOn({ address, secret })}`
+}
+
+/** The same of one that was let go of and runs on: its name is forgotten. */
+export const joinAgain = ({ announced, address, pid, secret }: Attachment): string =>
+  `To join it again: imago attach ${announced === null ? address : pid}${insistedOn({ address, secret })}`
+
+/** The options by which a person joined it; without its own secret, another one would be sent there. */
+function insistedOn({ address, secret }: Pick<Attachment, 'address' | 'secret'>): string {
+  const server = serverOf(address)
+  const key = secret.from === 'file' ? shellWord(secret.path) : secret.from === 'person' ? 'FILE' : undefined
   const insisted = [
+    ...(key === undefined ? [] : [` --key-file ${key}`]),
     ...(server?.secret && secret.from === 'none' ? [' --no-secret'] : []),
     ...(server?.secret && isFar(address) ? [' --anywhere'] : []),
   ]
-  const how = server?.listen === undefined ? '' : `, ${server.listen}`
-  const named = target === name ? '' : ` --name ${name}`
-  return `Once it listens again${how}: imago attach ${target}${named}${insisted.join('')}`
+  return insisted.join('')
 }
 
 /** `within`: the only project whose kernels may be named. */

@@ -283,13 +283,12 @@ const NO_TARGET =
 export async function detach(input: CommandInput): Promise<ExitCode> {
   const [name = ''] = input.operands
   const result = await request('detach', { name })
-  const { state, pid, attached } = result
-  const again = (attached?.announced === null ? attached.address : pid) ?? attached?.announced ?? name
+  const { state, pid, message } = result
   const process = pid === null ? '' : ` (process ${pid})`
   const text =
     state === 'ended'
       ? `${name} has ended, and is forgotten.`
-      : `Let go of ${name}${process}, which runs on. To join it again: imago attach ${again}`
+      : `Let go of ${name}${process}, which runs on.${message === null ? '' : ` ${message}`}`
   return print(input, { result, text })
 }
 
