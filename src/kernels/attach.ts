@@ -32,7 +32,7 @@ import {
   type Target,
   whoAnswer,
 } from './programs.ts'
-import { attachedAlready, GIVE_KEY, isOwned, joinAgain, notAttached } from './refusals.ts'
+import { attachedAlready, GIVE_KEY, isOwned, joinAgain, notAttached, withKey } from './refusals.ts'
 import type { KernelOptions, KernelRow, NamedKernel } from './rows.ts'
 import { type Insisting, refuseFar, secretFor, serverOf } from './servers.ts'
 
@@ -308,7 +308,12 @@ export class Attachments {
         language: one.language,
         pid: one.pid,
         what: [one.implementation, ...(one.program === '' ? [] : [one.program])].join(', '),
-        message: standing === 'orphan' ? `It was ${leftBy(one.name, parent)}.` : null,
+        message:
+          standing === 'orphan'
+            ? `It was ${leftBy(one.name, parent)}.`
+            : one.keyed
+              ? `It needs its key: ${withKey(handle(one))}`
+              : null,
       }
     })
     return [...rows, ...silentRows]
@@ -462,6 +467,13 @@ export class Attachments {
     return found && rowOf(found, { among, family })
   }
 
+  /** Programs of a project that were given a key, and are not attached; `root` is without links. */
+  keyedIn(root: string): readonly AnnouncedRow[] {
+    const family = this.#families.read()
+    const keyed = this.#unattached(family.programs).filter(one => one.keyed && livesIn(one, root))
+    return keyed.map(one => rowOf(one, { among: family.programs, family }))
+  }
+
   /** Joins what the daemon before this one was attached to, each as soon as it can be. */
   restore(): void {
     const { attached, names } = this.#options.store.read()
@@ -575,11 +587,11 @@ function rowOf(
   program: Program,
   { among, family }: { readonly among: readonly Program[]; readonly family: Family },
 ): AnnouncedRow {
-  const { name, language, implementation, pid, address, cwd, announced_at } = program
+  const { name, language, implementation, pid, address, cwd, announced_at, keyed } = program
   const { standing, leftBy } = family.placeOf(program)
   const others = among.filter(one => family.placeOf(one).standing !== 'supervisor')
   const attach = standing === 'supervisor' ? fullName(program) : handleOf(program, others)
   const parent = leftBy ?? family.parentOf(program)?.pid ?? null
-  const started = { program: program.program, announced_at }
+  const started = { program: program.program, announced_at, keyed }
   return { name, attach, standing, language, implementation, pid, parent, address, cwd, ...started }
 }

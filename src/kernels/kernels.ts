@@ -554,6 +554,8 @@ class OpenKernels {
 
   /** Nothing is called so that could be attached to. */
   #unheardOf(name: string, root: string): KernelError {
+    const keyed = this.#attachments.keyedIn(root).find(one => isCalled(one, name))
+    if (keyed !== undefined) return notAttachedYet(name, keyed)
     const [kernels, silent] = [this.#in(root).map(one => one.name), this.#attachments.silentIn(root)]
     const listening = this.#attachments.joinable(root).map(fullName)
     return unheardOf(name, { root, silent, kernels, listening, searched: this.#options.programs.folder })
@@ -691,9 +693,10 @@ class OpenKernels {
     const ended = last && this.#options.withholds?.(this.ruledAs(last.program)) === true ? undefined : last
     const [rows, { waiting }] = [this.#nameable(wanted), this.#startsOf(realOf(root))]
     const silent = this.#attachments.silentIn(realOf(root))
+    const keyed = this.#attachments.keyedIn(realOf(root))
     return noneLives(
       { root, name, lost },
-      { rows, searched: this.#options.programs.folder, ended, silent, waiting },
+      { rows, searched: this.#options.programs.folder, ended, silent, waiting, keyed },
     )
   }
 

@@ -7,6 +7,7 @@ import { isStopped } from '../../wire/process-start.ts'
 import type { Program, ProgramEnd, SkippedFile } from '../../wire/programs.ts'
 import { isFile, isFolder } from '../files/roots.ts'
 import { shellWord } from '../text/escape.ts'
+import type { AnnouncedRow } from './announced-row.ts'
 import type { Attachment } from './attachment-store.ts'
 import { KernelError } from './kernel-error.ts'
 import {
@@ -90,13 +91,28 @@ export function severalElsewhere(name: string, count: number): KernelError {
 }
 
 /** There is a program of that name; whether it becomes a kernel is for a person to say. */
-export function notAttachedYet(name: string, program: { attach: string; pid: number }): KernelError {
+export function notAttachedYet(
+  name: string,
+  program: Pick<AnnouncedRow, 'name' | 'attach' | 'pid' | 'keyed'>,
+): KernelError {
+  if (program.keyed)
+    return new KernelError('no_such_kernel', {
+      message: needsKey(program),
+      next: `A person types: ${withKey(program.attach)}`,
+      details: { reason: 'needs_key', kernels: [], nearest: [], announced: program.attach },
+    })
   return new KernelError('no_such_kernel', {
     message: `No kernel is named ${JSON.stringify(name)}. A program of that name (process ${program.pid}) can be attached to.`,
     next: `attach {"name": "${program.attach}"}   or at a terminal: imago attach ${program.attach}`,
     details: { kernels: [], nearest: [], announced: program.attach },
   })
 }
+
+/** One that was given a key: nobody but a person can give that to us. */
+const needsKey = ({ name, pid }: Pick<AnnouncedRow, 'name' | 'pid'>): string =>
+  `${name} (process ${pid}) listens, and needs its key.`
+
+export const withKey = (attach: string): string => `imago attach ${attach} --key-file FILE`
 
 /**
  * Whoever wants to see what is in a program is not shown an empty image that was begun for that. `name` is what was
@@ -110,12 +126,15 @@ export function noneLives(
     ended,
     silent,
     waiting,
+    keyed: [keyed],
   }: {
     readonly rows: readonly KernelRow[]
     readonly searched: string
     readonly silent: readonly SilentProcess[]
     /** What the project would join, once a person accepts it. */
     readonly waiting: readonly string[]
+    /** Programs of the project that were given a key. */
+    readonly keyed: readonly AnnouncedRow[]
     /** The last program of the project that has said what ended it. */
     readonly ended?: ProgramEnd | undefined
   },
@@ -129,7 +148,9 @@ export function noneLives(
   const besides = shown.length === 0 ? '' : ` There are: ${shown.join(', ')}.`
   const missing =
     name === undefined
-      ? `No program of ${root} listens (looked in ${searched}), and no kernel lives there.`
+      ? keyed !== undefined
+        ? needsKey(keyed)
+        : `No program of ${root} listens (looked in ${searched}), and no kernel lives there.`
       : lost === undefined
         ? `No image of ${name} lives.`
         : `The image of ${name} has ended: ${lost.replace(/\.$/, '')}.`
@@ -139,11 +160,13 @@ export function noneLives(
     next:
       lost !== undefined
         ? `attach {"name": ${JSON.stringify(name)}} starts it again, and so does code to run there.`
-        : likely !== undefined
-          ? `Name one, as in {"kernel": "${likely.name}"}`
-          : waiting.length > 0
-            ? ACCEPT
-            : waysFrom(root, silent),
+        : keyed !== undefined && name === undefined
+          ? `A person types: ${withKey(keyed.attach)}`
+          : likely !== undefined
+            ? `Name one, as in {"kernel": "${likely.name}"}`
+            : waiting.length > 0
+              ? ACCEPT
+              : waysFrom(root, silent),
     details: { reason: 'none_lives', kernels, nearest: [] },
   })
 }

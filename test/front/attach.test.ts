@@ -125,6 +125,37 @@ withRig(
 )
 
 withRig(
+  'a program with a key of its own is named with the line for a person by a look, the lists and an attach, and after its end',
+  async ({ rig, start }) => {
+    const program = await start({ source: 'n = 41', listen: `port=0, key="${KEY}"` })
+    const line = 'imago attach web --key-file FILE'
+    assert.match((await rig.imago(['kernels'])).stdout, `\n  ${line}  process ${program.pid}`)
+    assert.match((await rig.imago(['call', 'kernels'])).stdout, `It needs its key: ${line}`)
+    for (const asked of [
+      ['inspect', 'n'],
+      ['inspect', 'n', '--kernel', 'web'],
+      ['call', 'attach', 'name=web'],
+      ['call', 'attach', `{"name":"${program.pid}"}`],
+    ]) {
+      const { code, stdout, stderr } = await rig.imago(asked)
+      assert.is(code, 4, stdout + stderr)
+      assert.match(stderr, `web (process ${program.pid}) listens, and needs its key.`)
+      assert.match(stderr, `A person types: ${line}\n`)
+      assert.not.match(stderr, 'No program')
+    }
+    const file = join(rig.project, 'key')
+    writeFileSync(file, KEY, { mode: 0o600 })
+    assert.is((await rig.imago(['attach', 'web', '--key-file', file])).code, 0)
+    assert.match((await rig.imago(['inspect', 'n'])).stdout, '41')
+    program.signal('SIGKILL')
+    await program.ended
+    await until(async () => /^web +ended/m.test((await rig.imago(['kernels'])).stdout), 'its end to be known')
+    const { stderr } = await rig.imago(['inspect', 'n'])
+    assert.match(stderr, `Once it listens again: imago attach web --key-file ${file}\n`)
+  },
+)
+
+withRig(
   'a program that ends while attached is told in its row, and in the call that it took along (fault 1)',
   async ({ rig, start }) => {
     const program = await start()

@@ -210,18 +210,20 @@ const calledOf = (program: string) =>
 /** Ready to be typed. */
 function programs(announced: readonly AnnouncedRow[], home: string): string {
   return table(
-    besideParents(announced).map(({ attach, standing, pid, parent, cwd, implementation, program, name }) => ({
-      cells: [
-        `  imago attach ${oneLine(/^[\w.:/-]+$/.test(attach) ? attach : String(pid))}`,
-        parent === null ? `process ${pid}` : `process ${pid}, child of ${parent}`,
-        oneLine(shortened(cwd, home)),
-        [
-          oneLine([implementation, program === '' ? name : calledOf(program)].join(', ')),
-          ...WHAT_IT_DOES[standing](name, parent),
-        ].join(', '),
-      ],
-      below: [],
-    })),
+    besideParents(announced).map(
+      ({ attach, standing, pid, parent, cwd, implementation, program, name, keyed }) => ({
+        cells: [
+          `  imago attach ${oneLine(/^[\w.:/-]+$/.test(attach) ? attach : String(pid))}${keyed ? ' --key-file FILE' : ''}`,
+          parent === null ? `process ${pid}` : `process ${pid}, child of ${parent}`,
+          oneLine(shortened(cwd, home)),
+          [
+            oneLine([implementation, program === '' ? name : calledOf(program)].join(', ')),
+            ...WHAT_IT_DOES[standing](name, parent),
+          ].join(', '),
+        ],
+        below: [],
+      }),
+    ),
   )
 }
 
