@@ -35,14 +35,37 @@ export const isStopped = (pid: number): boolean =>
  */
 export const listensAt = (pid: number, path: string): boolean | undefined =>
   told(() => {
-    const lines = readFileSync('/proc/net/unix', 'utf8').split('\n')
-    // The flag says that connections are accepted there. The inode comes before the path.
-    const listening = lines.filter(line => line.endsWith(` ${path}`) && line.includes(' 00010000 '))
-    const sockets = listening.map(line => `socket:[${line.split(/\s+/)[6]}]`)
-    if (sockets.length === 0) return undefined
-    const open = readdirSync(`/proc/${pid}/fd`)
-    return open.some(fd => sockets.includes(told(() => readlinkSync(`/proc/${pid}/fd/${fd}`)) ?? ''))
+    const sockets = socketsAt(path)
+    return sockets.length === 0 ? undefined : holds(pid, sockets)
   })
+
+/**
+ * Whether processes that are seen from here listen at that socket, and none of them has that number, in a process
+ * namespace of its own either.
+ */
+export function isOfAnother(pid: number, path: string): boolean {
+  const sockets = told(() => socketsAt(path)) ?? []
+  const holders = sockets.length === 0 ? [] : processes().filter(one => told(() => holds(one, sockets)))
+  return holders.length > 0 && !holders.some(one => numbersOf(one).includes(String(pid)))
+}
+
+function socketsAt(path: string): readonly string[] {
+  const lines = readFileSync('/proc/net/unix', 'utf8').split('\n')
+  // The flag says that connections are accepted there. The inode comes before the path.
+  const listening = lines.filter(line => line.endsWith(` ${path}`) && line.includes(' 00010000 '))
+  return listening.map(line => `socket:[${line.split(/\s+/)[6]}]`)
+}
+
+const holds = (pid: number, sockets: readonly string[]) =>
+  readdirSync(`/proc/${pid}/fd`).some(fd =>
+    sockets.includes(told(() => readlinkSync(`/proc/${pid}/fd/${fd}`)) ?? ''),
+  )
+
+/** The number of a process in each namespace that it is in. */
+const numbersOf = (pid: number): readonly string[] =>
+  told(() => /^NSpid:\s*(.*)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]?.split(/\s+/)) ?? [
+    String(pid),
+  ]
 
 /** What a process was started with. */
 export interface Started {

@@ -1,7 +1,7 @@
 import type { ProjectKernel } from '../../tools/contract.ts'
 import { messageOf } from '../../wire/errors.ts'
 import { DEFAULT_LANGUAGE, languageAt } from '../../wire/languages.ts'
-import { foldersOf, listensAt } from '../../wire/process-start.ts'
+import { foldersOf, isOfAnother, listensAt } from '../../wire/process-start.ts'
 import type { Program, ProgramEnd, Programs } from '../../wire/programs.ts'
 import { isOfProject, nameFrom, realOf } from '../files/roots.ts'
 import type { AnnouncedPrograms, AnnouncedRow } from './announced-row.ts'
@@ -450,7 +450,10 @@ export class Attachments {
   async listening(family = this.#families.read()): Promise<readonly AnnouncedRow[]> {
     const silent = this.#silent()
     const heard = family.programs.filter(one => silent.every(({ pid }) => pid !== one.pid))
-    const there = await whoAnswer(heard, this.#options.programs)
+    // One that names another process is left to `attach`, which says so and removes it.
+    const isFalse = ({ process, address, pid }: Program) =>
+      process !== 'lives' && address.startsWith('unix:') && isOfAnother(pid, address.slice('unix:'.length))
+    const there = (await whoAnswer(heard, this.#options.programs)).filter(one => !isFalse(one))
     return this.#unattached(there).map(one => rowOf(one, { among: there, family }))
   }
 

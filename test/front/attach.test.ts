@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { DaemonClient } from '../../src/front/client.ts'
 import { readAnnouncements } from '../../wire/kernels/programs.ts'
 import { onlyEnvelope } from '../support/envelopes.ts'
+import { endPrograms, fakeProgram } from '../support/fake-program.ts'
 import { assert, suite } from '../support/harness.ts'
 import { type Program, type ProgramOptions, startProgram } from '../support/program.ts'
 import { lives, openRig, type Ran, type Rig, type RigOptions, until, within } from '../support/rig.ts'
@@ -152,6 +153,31 @@ withRig(
     await until(async () => /^web +ended/m.test((await rig.imago(['kernels'])).stdout), 'its end to be known')
     const { stderr } = await rig.imago(['inspect', 'n'])
     assert.match(stderr, `Once it listens again: imago attach web --key-file ${file}\n`)
+  },
+)
+
+withRig(
+  'what names a process that another one listens for is not listed, and attach says so',
+  async ({ rig }) => {
+    const { runtimeDir } = rig.paths
+    await fakeProgram({ runtimeDir, name: 'honest', announced: { cwd: rig.project } })
+    await fakeProgram({
+      runtimeDir,
+      name: 'liar',
+      announced: { pid: 1, started: 'another:1', cwd: rig.project },
+    })
+    try {
+      assert.match(
+        (await rig.imago(['kernels'])).stdout,
+        /^Can be attached to:\n {2}imago attach honest {2}process .*\n$/,
+      )
+      assert.match(
+        (await rig.imago(['attach', 'liar'])).stderr,
+        /named process 1, and process \d+ answers there/,
+      )
+    } finally {
+      await endPrograms()
+    }
   },
 )
 
