@@ -33,39 +33,26 @@ export const isStopped = (pid: number): boolean =>
  * Whether a process listens at the Unix socket of that path; undefined where that cannot be seen: without `/proc`, or
  * where the socket or the process is of another namespace.
  */
-export const listensAt = (pid: number, path: string): boolean | undefined =>
+export const listensAt = (pid: number, path: string, table = unixSockets()): boolean | undefined =>
   told(() => {
-    const sockets = socketsAt(path)
-    return sockets.length === 0 ? undefined : holds(pid, sockets)
+    const lines = table.split('\n')
+    // The flag says that connections are accepted there. The inode comes before the path.
+    const listening = lines.filter(line => line.endsWith(` ${path}`) && line.includes(' 00010000 '))
+    const sockets = listening.map(line => `socket:[${line.split(/\s+/)[6]}]`)
+    if (sockets.length === 0) return undefined
+    const open = readdirSync(`/proc/${pid}/fd`)
+    return open.some(fd => sockets.includes(told(() => readlinkSync(`/proc/${pid}/fd/${fd}`)) ?? ''))
   })
 
-/**
- * Whether processes that are seen from here listen at that socket, and none of them has that number, in a process
- * namespace of its own either.
- */
+const unixSockets = () => told(() => readFileSync('/proc/net/unix', 'utf8')) ?? ''
+
+/** Whether what listens there is seen from here and has another number, in a process namespace of its own, too. */
 export function isOfAnother(pid: number, path: string): boolean {
-  const sockets = told(() => socketsAt(path)) ?? []
-  const holders = sockets.length === 0 ? [] : processes().filter(one => told(() => holds(one, sockets)))
-  return holders.length > 0 && !holders.some(one => numbersOf(one).includes(String(pid)))
+  const [table, isIts] = [unixSockets(), new RegExp(`^NSpid:.*\\s${pid}(\\s|$)`, 'm')]
+  const holders = processes().filter(one => listensAt(one, path, table))
+  const status = (one: number) => told(() => readFileSync(`/proc/${one}/status`, 'utf8')) ?? ''
+  return holders.length > 0 && !holders.some(one => isIts.test(status(one)))
 }
-
-function socketsAt(path: string): readonly string[] {
-  const lines = readFileSync('/proc/net/unix', 'utf8').split('\n')
-  // The flag says that connections are accepted there. The inode comes before the path.
-  const listening = lines.filter(line => line.endsWith(` ${path}`) && line.includes(' 00010000 '))
-  return listening.map(line => `socket:[${line.split(/\s+/)[6]}]`)
-}
-
-const holds = (pid: number, sockets: readonly string[]) =>
-  readdirSync(`/proc/${pid}/fd`).some(fd =>
-    sockets.includes(told(() => readlinkSync(`/proc/${pid}/fd/${fd}`)) ?? ''),
-  )
-
-/** The number of a process in each namespace that it is in. */
-const numbersOf = (pid: number): readonly string[] =>
-  told(() => /^NSpid:\s*(.*)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]?.split(/\s+/)) ?? [
-    String(pid),
-  ]
 
 /** What a process was started with. */
 export interface Started {

@@ -32,7 +32,7 @@ import {
   type Target,
   whoAnswer,
 } from './programs.ts'
-import { attachedAlready, GIVE_KEY, isOwned, joinAgain, notAttached, withKey } from './refusals.ts'
+import { attachedAlready, GIVE_KEY, isOwned, notAttached, wayBack, withKey } from './refusals.ts'
 import type { KernelOptions, KernelRow, NamedKernel } from './rows.ts'
 import { type Insisting, refuseFar, secretFor, serverOf } from './servers.ts'
 
@@ -157,11 +157,14 @@ export class Attachments {
     return kernel.row()
   }
 
-  /** The programs of a project that could be attached to, and are not, helpers among them; `root` is without links. */
-  joinable(root: string): readonly Listening[] {
+  /**
+   * The programs of a project that could be attached to, and are not, helpers among them; `root` is without links. `keyed`:
+   * those that were given a key, which a person alone attaches.
+   */
+  joinable(root: string, { keyed = false } = {}): readonly Listening[] {
     const family = this.#families.read()
     return this.#unattached(family.programs)
-      .filter(one => livesIn(one, root) && !one.keyed)
+      .filter(one => livesIn(one, root) && one.keyed === keyed)
       .map(one => ({ ...one, ...family.placeOf(one) }))
       .filter(({ standing }) => standing !== 'supervisor')
   }
@@ -300,6 +303,7 @@ export class Attachments {
     })
     const rows = listening.map(one => {
       const { standing, leftBy: parent } = family.placeOf(one)
+      const needed = one.keyed ? `It needs its key: ${withKey(handle(one))}` : null
       return {
         ...unused,
         group: groupOf(one),
@@ -308,12 +312,7 @@ export class Attachments {
         language: one.language,
         pid: one.pid,
         what: [one.implementation, ...(one.program === '' ? [] : [one.program])].join(', '),
-        message:
-          standing === 'orphan'
-            ? `It was ${leftBy(one.name, parent)}.`
-            : one.keyed
-              ? `It needs its key: ${withKey(handle(one))}`
-              : null,
+        message: standing === 'orphan' ? `It was ${leftBy(one.name, parent)}.` : needed,
       }
     })
     return [...rows, ...silentRows]
@@ -429,11 +428,11 @@ export class Attachments {
   async detach(kernel: NamedKernel): Promise<KernelRow> {
     if (!(kernel instanceof AttachedKernel)) throw isOwned(kernel.name)
     const row = kernel.row()
-    const { alive, attachment } = kernel
+    const { attachment } = kernel
     this.#options.kernels.delete(kernel.name)
     this.#remember()
     await kernel.detach()
-    return alive && attachment ? { ...row, message: joinAgain(attachment) } : row
+    return attachment ? { ...row, message: wayBack(attachment, attachment.pid) } : row
   }
 
   /** The programs that can be attached to, and are not yet; and notebooks of that project that cannot be. */
@@ -468,13 +467,6 @@ export class Attachments {
     const free = this.#unattached(among)
     const found = free.find(one => (one.name === name || fullName(one) === name) && isMeant(one))
     return found && rowOf(found, { among, family })
-  }
-
-  /** Programs of a project that were given a key, and are not attached; `root` is without links. */
-  keyedIn(root: string): readonly AnnouncedRow[] {
-    const family = this.#families.read()
-    const keyed = this.#unattached(family.programs).filter(one => one.keyed && livesIn(one, root))
-    return keyed.map(one => rowOf(one, { among: family.programs, family }))
   }
 
   /** Joins what the daemon before this one was attached to, each as soon as it can be. */

@@ -273,9 +273,8 @@ export class AttachedKernel implements NamedKernel {
   async rejoin(): Promise<void> {
     const { epoch, ended } = this.#known
     if (epoch === undefined) throw new Error(`${this.name} was never joined`)
-    const read = ended ? { lost: `${this.name} has ended.` } : keyOf(this.#known)
-    if ('lost' in read) return this.giveUp(read.lost)
-    const joining = { ...this.#joining(read.key), epoch, signal: this.#over.signal }
+    if (ended) throw new Error(`${this.name} has ended.`)
+    const joining = { ...this.#joining(keyOf(this.#known)), epoch, signal: this.#over.signal }
     const found = await this.#options.programs.rejoin(joining)
     if (typeof found === 'string') this.giveUp(found)
     else this.#joined(found)
@@ -357,18 +356,18 @@ export class AttachedKernel implements NamedKernel {
   }
 
   async #tryAgain(): Promise<void> {
-    const read = keyOf(this.#known)
-    if ('lost' in read) return this.unfollowed(read.lost, 'ended')
     try {
-      const kernel = await this.#options.programs.attach({ ...this.#joining(read.key), process: null })
+      const key = keyOf(this.#known)
+      const kernel = await this.#options.programs.attach({ ...this.#joining(key), process: null })
       if (this.#over.signal.aborted) return void (await kernel.close())
       this.#end = undefined
       this.#unfollowed = undefined
       this.#joined(kernel)
       this.#options.again()
     } catch (error) {
-      this.#turnedAway = !(error instanceof WireError && error.code === 'LINK_REFUSED')
-      this.unfollowed(this.#turnedAway ? messageOf(error) : undefined, 'ended')
+      const isSilent = error instanceof WireError && error.code === 'LINK_REFUSED'
+      this.#turnedAway = error instanceof WireError && !isSilent
+      this.unfollowed(isSilent ? undefined : messageOf(error), 'ended')
     }
   }
 
@@ -512,18 +511,14 @@ export class AttachedKernel implements NamedKernel {
   }
 }
 
-/** The secret of a program that is to be joined again, where it is not read from its announcement. */
-function keyOf({
-  secret,
-  name,
-  address,
-}: AttachmentDraft): { readonly key: string | undefined } | { readonly lost: string } {
+/** The secret of a program that is to be joined again, where it is not read from its announcement. Throws an `Error`. */
+function keyOf({ secret, name, address }: AttachmentDraft): string | undefined {
   if (secret.from === 'person')
-    return { lost: `${name} was attached to at ${address} with a key. The key was not kept; give it again.` }
-  if (secret.from !== 'file') return { key: undefined }
+    throw new Error(`${name} was attached to at ${address} with a key. The key was not kept; give it again.`)
+  if (secret.from !== 'file') return undefined
   try {
-    return { key: readSecretFile(secret.path).trim() }
-  } catch (error) {
-    return { lost: `The key file of ${name} cannot be read: ${messageOf(error)}` }
+    return readSecretFile(secret.path).trim()
+  } catch (cause) {
+    throw new Error(`The key file of ${name} cannot be read: ${messageOf(cause)}`, { cause })
   }
 }

@@ -554,8 +554,8 @@ class OpenKernels {
 
   /** Nothing is called so that could be attached to. */
   #unheardOf(name: string, root: string): KernelError {
-    const keyed = this.#attachments.keyedIn(root).find(one => isCalled(one, name))
-    if (keyed !== undefined) return notAttachedYet(name, keyed)
+    const keyed = this.#attachments.joinable(root, { keyed: true }).find(one => isCalled(one, name))
+    if (keyed !== undefined) return notAttachedYet(name, { ...keyed, attach: fullName(keyed) })
     const [kernels, silent] = [this.#in(root).map(one => one.name), this.#attachments.silentIn(root)]
     const listening = this.#attachments.joinable(root).map(fullName)
     return unheardOf(name, { root, silent, kernels, listening, searched: this.#options.programs.folder })
@@ -689,14 +689,16 @@ class OpenKernels {
     if (!isProject(wanted.root, this.#home)) return badRoot(realOf(wanted.root), this.#home)
     const { lost } = image ?? {}
     const { root, name = lost === undefined ? undefined : image?.name } = wanted
+    const [keyed] = this.#attachments.joinable(realOf(root), { keyed: true })
+    if (name === undefined && keyed !== undefined)
+      return notAttachedYet(keyed.name, { ...keyed, attach: fullName(keyed) })
     const last = name === undefined ? this.#attachments.lastEnd(realOf(root)) : undefined
     const ended = last && this.#options.withholds?.(this.ruledAs(last.program)) === true ? undefined : last
     const [rows, { waiting }] = [this.#nameable(wanted), this.#startsOf(realOf(root))]
     const silent = this.#attachments.silentIn(realOf(root))
-    const keyed = this.#attachments.keyedIn(realOf(root))
     return noneLives(
       { root, name, lost },
-      { rows, searched: this.#options.programs.folder, ended, silent, waiting, keyed },
+      { rows, searched: this.#options.programs.folder, ended, silent, waiting },
     )
   }
 

@@ -123,7 +123,7 @@ export function namesOf({ name, pid, parent, works_for: programs = [] }: Announc
 }
 
 /** Whether a text stands for that program: its name, its process number, or both. */
-export const isCalled = (one: Pick<Program, 'name' | 'pid'>, wanted: string) =>
+export const isCalled = (one: Program, wanted: string) =>
   one.name === wanted || String(one.pid) === wanted || fullName(one) === wanted
 
 /** Whether a person who attaches means it: by one of these, or by its address. */

@@ -93,24 +93,18 @@ export function severalElsewhere(name: string, count: number): KernelError {
 /** There is a program of that name; whether it becomes a kernel is for a person to say. */
 export function notAttachedYet(
   name: string,
-  program: Pick<AnnouncedRow, 'name' | 'attach' | 'pid' | 'keyed'>,
+  { name: called, attach, pid, keyed }: Pick<AnnouncedRow, 'name' | 'attach' | 'pid' | 'keyed'>,
 ): KernelError {
-  if (program.keyed)
-    return new KernelError('no_such_kernel', {
-      message: needsKey(program),
-      next: `A person types: ${withKey(program.attach)}`,
-      details: { reason: 'needs_key', kernels: [], nearest: [], announced: program.attach },
-    })
   return new KernelError('no_such_kernel', {
-    message: `No kernel is named ${JSON.stringify(name)}. A program of that name (process ${program.pid}) can be attached to.`,
-    next: `attach {"name": "${program.attach}"}   or at a terminal: imago attach ${program.attach}`,
-    details: { kernels: [], nearest: [], announced: program.attach },
+    message: keyed
+      ? `${called} (process ${pid}) listens, and needs its key.`
+      : `No kernel is named ${JSON.stringify(name)}. A program of that name (process ${pid}) can be attached to.`,
+    next: keyed
+      ? `A person types: ${withKey(attach)}`
+      : `attach {"name": "${attach}"}   or at a terminal: imago attach ${attach}`,
+    details: { ...(keyed && { reason: 'none_lives' }), kernels: [], nearest: [], announced: attach },
   })
 }
-
-/** One that was given a key: nobody but a person can give that to us. */
-const needsKey = ({ name, pid }: Pick<AnnouncedRow, 'name' | 'pid'>): string =>
-  `${name} (process ${pid}) listens, and needs its key.`
 
 export const withKey = (attach: string): string => `imago attach ${attach} --key-file FILE`
 
@@ -126,15 +120,12 @@ export function noneLives(
     ended,
     silent,
     waiting,
-    keyed: [keyed],
   }: {
     readonly rows: readonly KernelRow[]
     readonly searched: string
     readonly silent: readonly SilentProcess[]
     /** What the project would join, once a person accepts it. */
     readonly waiting: readonly string[]
-    /** Programs of the project that were given a key. */
-    readonly keyed: readonly AnnouncedRow[]
     /** The last program of the project that has said what ended it. */
     readonly ended?: ProgramEnd | undefined
   },
@@ -148,9 +139,7 @@ export function noneLives(
   const besides = shown.length === 0 ? '' : ` There are: ${shown.join(', ')}.`
   const missing =
     name === undefined
-      ? keyed !== undefined
-        ? needsKey(keyed)
-        : `No program of ${root} listens (looked in ${searched}), and no kernel lives there.`
+      ? `No program of ${root} listens (looked in ${searched}), and no kernel lives there.`
       : lost === undefined
         ? `No image of ${name} lives.`
         : `The image of ${name} has ended: ${lost.replace(/\.$/, '')}.`
@@ -160,13 +149,11 @@ export function noneLives(
     next:
       lost !== undefined
         ? `attach {"name": ${JSON.stringify(name)}} starts it again, and so does code to run there.`
-        : keyed !== undefined && name === undefined
-          ? `A person types: ${withKey(keyed.attach)}`
-          : likely !== undefined
-            ? `Name one, as in {"kernel": "${likely.name}"}`
-            : waiting.length > 0
-              ? ACCEPT
-              : waysFrom(root, silent),
+        : likely !== undefined
+          ? `Name one, as in {"kernel": "${likely.name}"}`
+          : waiting.length > 0
+            ? ACCEPT
+            : waysFrom(root, silent),
     details: { reason: 'none_lives', kernels, nearest: [] },
   })
 }
@@ -389,35 +376,26 @@ export function shuttingDown(): KernelError {
 
 export const GIVE_KEY = 'Give it with --key-file FILE, or in $IMAGO_KEY'
 
-/** How a program that has ended is joined anew, as a person does it. */
-export function wayBack({
-  announced,
-  address,
-  name,
-  secret,
-}: Pick<Attachment, 'announced' | 'address' | 'name' | 'secret'>): string {
+/** How a person joins a program anew that has ended; `pid`: one that was let go of and runs on, and whose name is forgotten. */
+export function wayBack(
+  { announced, address, name, secret }: Pick<Attachment, 'announced' | 'address' | 'name' | 'secret'>,
+  pid?: number,
+): string {
   const target = announced ?? address
   const server = serverOf(address)
-  const how = server?.listen === undefined ? '' : `, ${server.listen}`
-  const named = target === name ? '' : ` --name ${name}`
-  const when = secret.from === 'person' ? 'With its key, once it listens' : 'Once it listens again'
-  return `${when}${how}: imago attach ${target}${named}${insistedOn({ address, secret })}`
-}
-
-/** The same of one that was let go of and runs on: its name is forgotten. */
-export const joinAgain = ({ announced, address, pid, secret }: Attachment): string =>
-  `To join it again: imago attach ${announced === null ? address : pid}${insistedOn({ address, secret })}`
-
-/** The options by which a person joined it; without its own secret, another one would be sent there. */
-function insistedOn({ address, secret }: Pick<Attachment, 'address' | 'secret'>): string {
-  const server = serverOf(address)
+  // Without its own secret, that of the home directory would be sent there, which does harm.
   const key = secret.from === 'file' ? shellWord(secret.path) : secret.from === 'person' ? 'FILE' : undefined
   const insisted = [
     ...(key === undefined ? [] : [` --key-file ${key}`]),
     ...(server?.secret && secret.from === 'none' ? [' --no-secret'] : []),
     ...(server?.secret && isFar(address) ? [' --anywhere'] : []),
-  ]
-  return insisted.join('')
+  ].join('')
+  if (pid !== undefined)
+    return `To join it again: imago attach ${announced === null ? address : pid}${insisted}`
+  const how = server?.listen === undefined ? '' : `, ${server.listen}`
+  const named = target === name ? '' : ` --name ${name}`
+  const when = secret.from === 'person' ? 'With its key, once it listens' : 'Once it listens again'
+  return `${when}${how}: imago attach ${target}${named}${insisted}`
 }
 
 /** `within`: the only project whose kernels may be named. */

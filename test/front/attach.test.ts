@@ -141,7 +141,7 @@ withRig(
       const { code, stdout, stderr } = await rig.imago(asked)
       assert.is(code, 4, stdout + stderr)
       assert.match(stderr, `web (process ${program.pid}) listens, and needs its key.`)
-      assert.match(stderr, `A person types: ${line}\n`)
+      assert.match(stderr, new RegExp(`A person types: imago attach web(-${program.pid})? --key-file FILE\n`))
       assert.not.match(stderr, 'No program')
     }
     const file = join(rig.project, 'key')
