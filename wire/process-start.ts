@@ -33,9 +33,9 @@ export const isStopped = (pid: number): boolean =>
  * Whether a process listens at the Unix socket of that path; undefined where that cannot be seen: without `/proc`, or
  * where the socket or the process is of another namespace.
  */
-export const listensAt = (pid: number, path: string): boolean | undefined =>
+export const listensAt = (pid: number, path: string, table = unixSockets()): boolean | undefined =>
   told(() => {
-    const lines = readFileSync('/proc/net/unix', 'utf8').split('\n')
+    const lines = table.split('\n')
     // The flag says that connections are accepted there. The inode comes before the path.
     const listening = lines.filter(line => line.endsWith(` ${path}`) && line.includes(' 00010000 '))
     const sockets = listening.map(line => `socket:[${line.split(/\s+/)[6]}]`)
@@ -43,6 +43,16 @@ export const listensAt = (pid: number, path: string): boolean | undefined =>
     const open = readdirSync(`/proc/${pid}/fd`)
     return open.some(fd => sockets.includes(told(() => readlinkSync(`/proc/${pid}/fd/${fd}`)) ?? ''))
   })
+
+const unixSockets = () => told(() => readFileSync('/proc/net/unix', 'utf8')) ?? ''
+
+/** Whether what listens there is seen from here and has another number, in a process namespace of its own, too. */
+export function isOfAnother(pid: number, path: string): boolean {
+  const [table, isIts] = [unixSockets(), new RegExp(`^NSpid:.*\\s${pid}(\\s|$)`, 'm')]
+  const holders = processes().filter(one => listensAt(one, path, table))
+  const status = (one: number) => told(() => readFileSync(`/proc/${one}/status`, 'utf8')) ?? ''
+  return holders.length > 0 && !holders.some(one => isIts.test(status(one)))
+}
 
 /** What a process was started with. */
 export interface Started {

@@ -15,6 +15,7 @@ export const ANNOUNCED_ROW = z.strictObject({
   cwd: z.string(),
   program: z.string(),
   announced_at: z.string(),
+  keyed: z.boolean().describe('It was given a key, so that only a person attaches it, with that key.'),
 })
 
 /** A file among the announcements that was passed over. */

@@ -1,9 +1,8 @@
 import type { ProjectKernel } from '../../tools/contract.ts'
 import { messageOf } from '../../wire/errors.ts'
 import { DEFAULT_LANGUAGE, languageAt } from '../../wire/languages.ts'
-import { foldersOf, listensAt } from '../../wire/process-start.ts'
+import { foldersOf, isOfAnother, listensAt } from '../../wire/process-start.ts'
 import type { Program, ProgramEnd, Programs } from '../../wire/programs.ts'
-import { readSecretFile } from '../../wire/secret-file.ts'
 import { isOfProject, nameFrom, realOf } from '../files/roots.ts'
 import type { AnnouncedPrograms, AnnouncedRow } from './announced-row.ts'
 import { AttachedKernel, type AttachmentDraft } from './attached-kernel.ts'
@@ -33,7 +32,7 @@ import {
   type Target,
   whoAnswer,
 } from './programs.ts'
-import { attachedAlready, GIVE_KEY, isOwned, notAttached } from './refusals.ts'
+import { attachedAlready, GIVE_KEY, isOwned, notAttached, wayBack, withKey } from './refusals.ts'
 import type { KernelOptions, KernelRow, NamedKernel } from './rows.ts'
 import { type Insisting, refuseFar, secretFor, serverOf } from './servers.ts'
 
@@ -158,11 +157,14 @@ export class Attachments {
     return kernel.row()
   }
 
-  /** The programs of a project that could be attached to, and are not, helpers among them; `root` is without links. */
-  joinable(root: string): readonly Listening[] {
+  /**
+   * The programs of a project that could be attached to, and are not, helpers among them; `root` is without links. `keyed`:
+   * those that were given a key, which a person alone attaches.
+   */
+  joinable(root: string, { keyed = false } = {}): readonly Listening[] {
     const family = this.#families.read()
     return this.#unattached(family.programs)
-      .filter(one => livesIn(one, root) && !one.keyed)
+      .filter(one => livesIn(one, root) && one.keyed === keyed)
       .map(one => ({ ...one, ...family.placeOf(one) }))
       .filter(({ standing }) => standing !== 'supervisor')
   }
@@ -301,6 +303,7 @@ export class Attachments {
     })
     const rows = listening.map(one => {
       const { standing, leftBy: parent } = family.placeOf(one)
+      const needed = one.keyed ? `It needs its key: ${withKey(handle(one))}` : null
       return {
         ...unused,
         group: groupOf(one),
@@ -309,7 +312,7 @@ export class Attachments {
         language: one.language,
         pid: one.pid,
         what: [one.implementation, ...(one.program === '' ? [] : [one.program])].join(', '),
-        message: standing === 'orphan' ? `It was ${leftBy(one.name, parent)}.` : null,
+        message: standing === 'orphan' ? `It was ${leftBy(one.name, parent)}.` : needed,
       }
     })
     return [...rows, ...silentRows]
@@ -425,10 +428,11 @@ export class Attachments {
   async detach(kernel: NamedKernel): Promise<KernelRow> {
     if (!(kernel instanceof AttachedKernel)) throw isOwned(kernel.name)
     const row = kernel.row()
+    const { attachment } = kernel
     this.#options.kernels.delete(kernel.name)
     this.#remember()
     await kernel.detach()
-    return row
+    return attachment ? { ...row, message: wayBack(attachment, attachment.pid) } : row
   }
 
   /** The programs that can be attached to, and are not yet; and notebooks of that project that cannot be. */
@@ -445,7 +449,10 @@ export class Attachments {
   async listening(family = this.#families.read()): Promise<readonly AnnouncedRow[]> {
     const silent = this.#silent()
     const heard = family.programs.filter(one => silent.every(({ pid }) => pid !== one.pid))
-    const there = await whoAnswer(heard, this.#options.programs)
+    // One that names another process is left to `attach`, which says so and removes it.
+    const isFalse = ({ process, address, pid }: Program) =>
+      process !== 'lives' && address.startsWith('unix:') && isOfAnother(pid, address.slice('unix:'.length))
+    const there = (await whoAnswer(heard, this.#options.programs)).filter(one => !isFalse(one))
     return this.#unattached(there).map(one => rowOf(one, { among: there, family }))
   }
 
@@ -469,9 +476,7 @@ export class Attachments {
     for (const attachment of attached) {
       if (this.#options.kernels.has(attachment.name)) continue
       const kernel = this.#add(attachment)
-      const key = keyOf(attachment)
-      if ('lost' in key) kernel.giveUp(key.lost)
-      else void kernel.rejoin(key.key).catch(error => kernel.giveUp(messageOf(error)))
+      void kernel.rejoin().catch(error => kernel.giveUp(messageOf(error)))
     }
   }
 
@@ -577,29 +582,11 @@ function rowOf(
   program: Program,
   { among, family }: { readonly among: readonly Program[]; readonly family: Family },
 ): AnnouncedRow {
-  const { name, language, implementation, pid, address, cwd, announced_at } = program
+  const { name, language, implementation, pid, address, cwd, announced_at, keyed } = program
   const { standing, leftBy } = family.placeOf(program)
   const others = among.filter(one => family.placeOf(one).standing !== 'supervisor')
   const attach = standing === 'supervisor' ? fullName(program) : handleOf(program, others)
   const parent = leftBy ?? family.parentOf(program)?.pid ?? null
-  const started = { program: program.program, announced_at }
+  const started = { program: program.program, announced_at, keyed }
   return { name, attach, standing, language, implementation, pid, parent, address, cwd, ...started }
-}
-
-/** The secret of a program that is to be joined again, where it is not read from its announcement. */
-function keyOf({
-  secret,
-  name,
-  address,
-  ended,
-}: Attachment): { readonly key: string | undefined } | { lost: string } {
-  if (ended) return { lost: `${name} has ended.` }
-  if (isKept(secret)) return { key: undefined }
-  const again = 'The key was not kept; give it again'
-  if (secret.from !== 'file') return { lost: `${name} was attached to at ${address} with a key. ${again}.` }
-  try {
-    return { key: readSecretFile(secret.path).trim() }
-  } catch (error) {
-    return { lost: `The key file of ${name} cannot be read: ${messageOf(error)}` }
-  }
 }

@@ -1,7 +1,8 @@
 import { sentence } from '../../tools/text.ts'
-import { WireError } from '../../wire/errors.ts'
+import { messageOf, WireError } from '../../wire/errors.ts'
 import type { InterruptReport, Kernel } from '../../wire/kernel.ts'
 import type { Joining, Program, ProgramEnd, Programs } from '../../wire/programs.ts'
+import { readSecretFile } from '../../wire/secret-file.ts'
 import { realOf } from '../files/roots.ts'
 import type { Attachment } from './attachment-store.ts'
 import { Background } from './background.ts'
@@ -29,8 +30,8 @@ const PAST_MS = 600_000
 export type AttachmentDraft = Omit<Attachment, 'epoch' | 'implementation' | 'pid'> &
   Partial<Pick<Attachment, 'epoch' | 'implementation' | 'pid'>>
 
-/** Why nothing has taken its place: it ended again at once, or which one is meant cannot be told. */
-type Unfollowed = 'did_not_come_back' | 'several'
+/** Why nothing has taken its place: it ended again at once, which one is meant cannot be told, or it could not be joined. */
+type Unfollowed = 'did_not_come_back' | 'several' | 'ended'
 
 interface AttachedOptions extends KernelOptions {
   readonly programs: Programs
@@ -118,8 +119,8 @@ export class AttachedKernel implements NamedKernel {
     const { address, epoch, implementation, pid } = this.#known
     const isKnown = this.alive || serverOf(address) !== undefined
     if (!isKnown || epoch === undefined || implementation === undefined || pid === undefined) return undefined
-    const ended = !this.alive && !this.mayListenAgain
-    return { ...this.#known, epoch, implementation, pid, ...(ended && { ended }) }
+    const ended = !this.alive && !this.mayListenAgain ? true : undefined
+    return { ...this.#known, epoch, implementation, pid, ended }
   }
 
   /** Whether that is the same program. */
@@ -137,7 +138,7 @@ export class AttachedKernel implements NamedKernel {
     const { address, secret } = this.#known
     if (this.#over.signal.aborted || this.#turnedAway || serverOf(address)?.secret !== true || isFar(address))
       return false
-    return secret.from === 'home' || secret.from === 'none'
+    return secret.from !== 'person'
   }
 
   /** Whether that stands for this process: its number, what it calls itself with that, or the address of its server. */
@@ -269,10 +270,11 @@ export class AttachedKernel implements NamedKernel {
   }
 
   /** Joins the image that a daemon before this one was attached to, as soon as that can be. */
-  async rejoin(key: string | undefined): Promise<void> {
-    const { epoch } = this.#known
+  async rejoin(): Promise<void> {
+    const { epoch, ended } = this.#known
     if (epoch === undefined) throw new Error(`${this.name} was never joined`)
-    const joining = { ...this.#joining(key), epoch, signal: this.#over.signal }
+    if (ended) throw new Error(`${this.name} has ended.`)
+    const joining = { ...this.#joining(keyOf(this.#known)), epoch, signal: this.#over.signal }
     const found = await this.#options.programs.rejoin(joining)
     if (typeof found === 'string') this.giveUp(found)
     else this.#joined(found)
@@ -355,13 +357,17 @@ export class AttachedKernel implements NamedKernel {
 
   async #tryAgain(): Promise<void> {
     try {
-      const kernel = await this.#options.programs.attach({ ...this.#joining(undefined), process: null })
+      const key = keyOf(this.#known)
+      const kernel = await this.#options.programs.attach({ ...this.#joining(key), process: null })
       if (this.#over.signal.aborted) return void (await kernel.close())
       this.#end = undefined
+      this.#unfollowed = undefined
       this.#joined(kernel)
       this.#options.again()
     } catch (error) {
-      this.#turnedAway = !(error instanceof WireError && error.code === 'LINK_REFUSED')
+      const isSilent = error instanceof WireError && error.code === 'LINK_REFUSED'
+      this.#turnedAway = error instanceof WireError && !isSilent
+      this.unfollowed(isSilent ? undefined : messageOf(error), 'ended')
     }
   }
 
@@ -502,5 +508,17 @@ export class AttachedKernel implements NamedKernel {
       next: `imago detach ${this.name} lets go of it, and it runs on`,
       details: { reason: 'not_owned', kernel: this.name },
     })
+  }
+}
+
+/** The secret of a program that is to be joined again, where it is not read from its announcement. Throws an `Error`. */
+function keyOf({ secret, name, address }: AttachmentDraft): string | undefined {
+  if (secret.from === 'person')
+    throw new Error(`${name} was attached to at ${address} with a key. The key was not kept; give it again.`)
+  if (secret.from !== 'file') return undefined
+  try {
+    return readSecretFile(secret.path).trim()
+  } catch (cause) {
+    throw new Error(`The key file of ${name} cannot be read: ${messageOf(cause)}`, { cause })
   }
 }

@@ -555,6 +555,8 @@ class OpenKernels {
 
   /** Nothing is called so that could be attached to. */
   #unheardOf(name: string, root: string): KernelError {
+    const keyed = this.#attachments.joinable(root, { keyed: true }).find(one => isCalled(one, name))
+    if (keyed !== undefined) return notAttachedYet(name, { ...keyed, attach: fullName(keyed) })
     const [kernels, silent] = [this.#in(root).map(one => one.name), this.#attachments.silentIn(root)]
     const listening = this.#attachments.joinable(root).map(fullName)
     return unheardOf(name, { root, silent, kernels, listening, searched: this.#options.programs.folder })
@@ -688,6 +690,9 @@ class OpenKernels {
     if (!isProject(wanted.root, this.#home)) return badRoot(realOf(wanted.root), this.#home)
     const { lost } = image ?? {}
     const { root, name = lost === undefined ? undefined : image?.name } = wanted
+    const [keyed] = this.#attachments.joinable(realOf(root), { keyed: true })
+    if (name === undefined && keyed !== undefined)
+      return notAttachedYet(keyed.name, { ...keyed, attach: fullName(keyed) })
     const ended = name === undefined ? this.#lastEnd(root) : ''
     const [rows, { waiting }] = [this.#nameable(wanted), this.#startsOf(realOf(root))]
     const silent = this.#attachments.silentIn(realOf(root))

@@ -6,6 +6,8 @@ import { DEFAULT_LANGUAGE, LANGUAGES } from '../../wire/languages.ts'
 import { isStopped } from '../../wire/process-start.ts'
 import type { Program, ProgramEnd, SkippedFile } from '../../wire/programs.ts'
 import { isFile, isFolder } from '../files/roots.ts'
+import { shellWord } from '../text/escape.ts'
+import type { AnnouncedRow } from './announced-row.ts'
 import type { Attachment } from './attachment-store.ts'
 import { KernelError } from './kernel-error.ts'
 import {
@@ -89,13 +91,22 @@ export function severalElsewhere(name: string, count: number): KernelError {
 }
 
 /** There is a program of that name; whether it becomes a kernel is for a person to say. */
-export function notAttachedYet(name: string, program: { attach: string; pid: number }): KernelError {
+export function notAttachedYet(
+  name: string,
+  { name: called, attach, pid, keyed }: Pick<AnnouncedRow, 'name' | 'attach' | 'pid' | 'keyed'>,
+): KernelError {
   return new KernelError('no_such_kernel', {
-    message: `No kernel is named ${JSON.stringify(name)}. A program of that name (process ${program.pid}) can be attached to.`,
-    next: `attach {"name": "${program.attach}"}   or at a terminal: imago attach ${program.attach}`,
-    details: { kernels: [], nearest: [], announced: program.attach },
+    message: keyed
+      ? `${called} (process ${pid}) listens, and needs its key.`
+      : `No kernel is named ${JSON.stringify(name)}. A program of that name (process ${pid}) can be attached to.`,
+    next: keyed
+      ? `A person types: ${withKey(attach)}`
+      : `attach {"name": "${attach}"}   or at a terminal: imago attach ${attach}`,
+    details: { ...(keyed && { reason: 'none_lives' }), kernels: [], nearest: [], announced: attach },
   })
 }
+
+export const withKey = (attach: string): string => `imago attach ${attach} --key-file FILE`
 
 /**
  * Whoever wants to see what is in a program is not shown an empty image that was begun for that. `name` is what was
@@ -365,22 +376,26 @@ export function shuttingDown(): KernelError {
 
 export const GIVE_KEY = 'Give it with --key-file FILE, or in $IMAGO_KEY'
 
-/** How a program that has ended is joined anew, as a person does it. */
-export function wayBack({
-  announced,
-  address,
-  name,
-  secret,
-}: Pick<Attachment, 'announced' | 'address' | 'name' | 'secret'>): string {
+/** How a person joins a program anew that has ended; `pid`: one that was let go of and runs on, and whose name is forgotten. */
+export function wayBack(
+  { announced, address, name, secret }: Pick<Attachment, 'announced' | 'address' | 'name' | 'secret'>,
+  pid?: number,
+): string {
   const target = announced ?? address
   const server = serverOf(address)
+  // Without its own secret, that of the home directory would be sent there, which does harm.
+  const key = secret.from === 'file' ? shellWord(secret.path) : secret.from === 'person' ? 'FILE' : undefined
   const insisted = [
+    ...(key === undefined ? [] : [` --key-file ${key}`]),
     ...(server?.secret && secret.from === 'none' ? [' --no-secret'] : []),
     ...(server?.secret && isFar(address) ? [' --anywhere'] : []),
-  ]
+  ].join('')
+  if (pid !== undefined)
+    return `To join it again: imago attach ${announced === null ? address : pid}${insisted}`
   const how = server?.listen === undefined ? '' : `, ${server.listen}`
   const named = target === name ? '' : ` --name ${name}`
-  return `Once it listens again${how}: imago attach ${target}${named}${insisted.join('')}`
+  const when = secret.from === 'person' ? 'With its key, once it listens' : 'Once it listens again'
+  return `${when}${how}: imago attach ${target}${named}${insisted}`
 }
 
 /** `within`: the only project whose kernels may be named. */

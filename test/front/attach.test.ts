@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { DaemonClient } from '../../src/front/client.ts'
 import { readAnnouncements } from '../../wire/kernels/programs.ts'
 import { onlyEnvelope } from '../support/envelopes.ts'
+import { endPrograms, fakeProgram } from '../support/fake-program.ts'
 import { assert, suite } from '../support/harness.ts'
 import { type Program, type ProgramOptions, startProgram } from '../support/program.ts'
 import { lives, openRig, type Ran, type Rig, type RigOptions, until, within } from '../support/rig.ts'
@@ -121,6 +122,62 @@ withRig(
       if (existsSync(join(state, name))) assert.not.match(readFileSync(join(state, name), 'utf8'), KEY)
     const missing = await rig.imago(['attach', 'web', '--key-file', 'nowhere'])
     assert.is(missing.code, 2)
+  },
+)
+
+withRig(
+  'a program with a key of its own is named with the line for a person by a look, the lists and an attach, and after its end',
+  async ({ rig, start }) => {
+    const program = await start({ source: 'n = 41', listen: `port=0, key="${KEY}"` })
+    const line = 'imago attach web --key-file FILE'
+    assert.match((await rig.imago(['kernels'])).stdout, `\n  ${line}  process ${program.pid}`)
+    assert.match((await rig.imago(['call', 'kernels'])).stdout, `It needs its key: ${line}`)
+    for (const asked of [
+      ['inspect', 'n'],
+      ['inspect', 'n', '--kernel', 'web'],
+      ['call', 'attach', 'name=web'],
+      ['call', 'attach', `{"name":"${program.pid}"}`],
+    ]) {
+      const { code, stdout, stderr } = await rig.imago(asked)
+      assert.is(code, 4, stdout + stderr)
+      assert.match(stderr, `web (process ${program.pid}) listens, and needs its key.`)
+      assert.match(stderr, new RegExp(`A person types: imago attach web(-${program.pid})? --key-file FILE\n`))
+      assert.not.match(stderr, 'No program')
+    }
+    const file = join(rig.project, 'key')
+    writeFileSync(file, KEY, { mode: 0o600 })
+    assert.is((await rig.imago(['attach', 'web', '--key-file', file])).code, 0)
+    assert.match((await rig.imago(['inspect', 'n'])).stdout, '41')
+    program.signal('SIGKILL')
+    await program.ended
+    await until(async () => /^web +ended/m.test((await rig.imago(['kernels'])).stdout), 'its end to be known')
+    const { stderr } = await rig.imago(['inspect', 'n'])
+    assert.match(stderr, `Once it listens again: imago attach web --key-file ${file}\n`)
+  },
+)
+
+withRig(
+  'what names a process that another one listens for is not listed, and attach says so',
+  async ({ rig }) => {
+    const { runtimeDir } = rig.paths
+    await fakeProgram({ runtimeDir, name: 'honest', announced: { cwd: rig.project } })
+    await fakeProgram({
+      runtimeDir,
+      name: 'liar',
+      announced: { pid: 1, started: 'another:1', cwd: rig.project },
+    })
+    try {
+      assert.match(
+        (await rig.imago(['kernels'])).stdout,
+        /^Can be attached to:\n {2}imago attach honest {2}process .*\n$/,
+      )
+      assert.match(
+        (await rig.imago(['attach', 'liar'])).stderr,
+        /named process 1, and process \d+ answers there/,
+      )
+    } finally {
+      await endPrograms()
+    }
   },
 )
 

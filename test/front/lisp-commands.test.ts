@@ -16,15 +16,15 @@ const test = suite('Lisp by command', { limitMs: 90_000 })
 process.env.XDG_CACHE_HOME = lispCache
 const SECRET = 'correct horse battery staple'
 
-type Start = (port?: number) => Promise<RealSwank>
+type Start = (port?: number, home?: string) => Promise<RealSwank>
 
 function withRig(fact: string, body: (rig: Rig, start: Start) => Promise<void>, options: RigOptions = {}) {
   test(fact, async () => {
     const rig = openRig(options)
     const begun: RealSwank[] = []
     try {
-      await body(rig, async (port = 0) => {
-        const swank = await startSwank({ home: rig.env.HOME ?? '', port })
+      await body(rig, async (port = 0, home = rig.env.HOME ?? '') => {
+        const swank = await startSwank({ home, port })
         begun.push(swank)
         return swank
       })
@@ -333,9 +333,71 @@ withRig(
     for (const daemon of ['same', 'next', 'third']) {
       const asked = await rig.imago(['eval', '1+1'])
       assert.is(asked.code, 1, `${daemon}: ${asked.stdout}`)
-      assert.match(asked.stderr, `imago attach swank://127.0.0.1:${swank.port} --name lisp`)
+      assert.match(
+        asked.stderr,
+        `imago attach swank://127.0.0.1:${swank.port} --name lisp --key-file ${key}\n`,
+      )
       assert.is((await rig.imago(['shutdown', '--force'])).code, 0)
     }
+  },
+)
+
+withRig(
+  'a Lisp with a key file is followed by the same daemon and the next; the line for a person names the file, and no other secret is sent',
+  async (rig, start) => {
+    writeFileSync(join(rig.env.HOME ?? '', '.slime-secret'), 'of another server\n', { mode: 0o600 })
+    const [home, key] = [join(rig.folder, 'served'), join(rig.folder, 'the key')]
+    mkdirSync(home)
+    for (const file of [key, join(home, '.slime-secret')]) writeFileSync(file, `${SECRET}\n`, { mode: 0o600 })
+    let swank = await start(0, home)
+    const address = `swank://127.0.0.1:${swank.port}`
+    const how = ['attach', address, '--name', 'image', '--key-file', key]
+    const again = async () => {
+      swank.kill()
+      await until(
+        async () => /^image +ended/m.test((await rig.imago(['kernels'])).stdout),
+        'its end to be known',
+      )
+      const { stdout } = await rig.imago(['kernels'])
+      assert.match(stdout, `:dont-close t): imago attach ${address} --name image --key-file '${key}'`)
+      swank = await start(swank.port, home)
+    }
+    assert.is((await rig.imago(how)).code, 0)
+    await again()
+    assert.is(await evaluated(rig, '(+ 1 2)'), '3')
+    await again()
+    assert.match((await rig.imago(['call', 'attach', 'name=image'])).stdout, String(swank.pid))
+    await again()
+    chmodSync(key, 0o644)
+    const open = await rig.imago(['eval', '(+ 1 2)'])
+    assert.match(open.stderr, 'has ended')
+    assert.match(open.stderr, /The key file of image cannot be read: .* is open to others \(mode 644\)/)
+    assert.is((await rig.imago(['shutdown', '--force'])).code, 0)
+    assert.match((await rig.imago(['eval', '(+ 1 2)'])).stderr, 'The key file of image cannot be read')
+    chmodSync(key, 0o600)
+    assert.is(await evaluated(rig, '(+ 1 2)'), '3')
+    const line = `imago attach ${address} --key-file '${key}'\n`
+    assert.match((await rig.imago(['detach', 'image'])).stdout, `To join it again: ${line}`)
+    assert.is((await rig.imago(how)).code, 0)
+  },
+)
+
+withRig(
+  'a Lisp with a key that was not kept is named by the next daemon with the place for its key',
+  async (rig, start) => {
+    keep(rig)
+    const swank = await start()
+    const attached = await rig.imago(['attach', `swank://${swank.port}`], {
+      env: { ...rig.env, IMAGO_KEY: SECRET },
+    })
+    assert.is(attached.code, 0, attached.stderr)
+    assert.is((await rig.imago(['shutdown', '--force'])).code, 0)
+    const asked = await rig.imago(['eval', '(+ 1 2)'])
+    assert.is(asked.code, 1, asked.stdout)
+    assert.match(
+      asked.stderr,
+      `With its key, once it listens, (swank:create-server :dont-close t): imago attach swank://127.0.0.1:${swank.port} --name lisp --key-file FILE\n`,
+    )
   },
 )
 

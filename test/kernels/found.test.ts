@@ -77,7 +77,9 @@ test('a program in a folder of the project is of the project, and one of another
 
 test('one with a key of its own is not attached on the way: a person has to give the key', async () => {
   listens({ keyed: true })
-  assert.is((await refusal(kernels.resolve(here({ onlyLiving: true })))).details.reason, 'none_lives')
+  const { details, message } = await refusal(kernels.resolve(here({ onlyLiving: true })))
+  assert.is(details.reason, 'none_lives')
+  assert.match(message, /^web \(process \d+\) listens, and needs its key\.$/)
   assert.is(programs.joinings.length, 0)
 })
 

@@ -210,18 +210,20 @@ const calledOf = (program: string) =>
 /** Ready to be typed. */
 function programs(announced: readonly AnnouncedRow[], home: string): string {
   return table(
-    besideParents(announced).map(({ attach, standing, pid, parent, cwd, implementation, program, name }) => ({
-      cells: [
-        `  imago attach ${oneLine(/^[\w.:/-]+$/.test(attach) ? attach : String(pid))}`,
-        parent === null ? `process ${pid}` : `process ${pid}, child of ${parent}`,
-        oneLine(shortened(cwd, home)),
-        [
-          oneLine([implementation, program === '' ? name : calledOf(program)].join(', ')),
-          ...WHAT_IT_DOES[standing](name, parent),
-        ].join(', '),
-      ],
-      below: [],
-    })),
+    besideParents(announced).map(
+      ({ attach, standing, pid, parent, cwd, implementation, program, name, keyed }) => ({
+        cells: [
+          `  imago attach ${oneLine(/^[\w.:/-]+$/.test(attach) ? attach : String(pid))}${keyed ? ' --key-file FILE' : ''}`,
+          parent === null ? `process ${pid}` : `process ${pid}, child of ${parent}`,
+          oneLine(shortened(cwd, home)),
+          [
+            oneLine([implementation, program === '' ? name : calledOf(program)].join(', ')),
+            ...WHAT_IT_DOES[standing](name, parent),
+          ].join(', '),
+        ],
+        below: [],
+      }),
+    ),
   )
 }
 
@@ -283,13 +285,12 @@ const NO_TARGET =
 export async function detach(input: CommandInput): Promise<ExitCode> {
   const [name = ''] = input.operands
   const result = await request('detach', { name })
-  const { state, pid, attached } = result
-  const again = (attached?.announced === null ? attached.address : pid) ?? attached?.announced ?? name
+  const { state, pid, message } = result
   const process = pid === null ? '' : ` (process ${pid})`
   const text =
     state === 'ended'
       ? `${name} has ended, and is forgotten.`
-      : `Let go of ${name}${process}, which runs on. To join it again: imago attach ${again}`
+      : `Let go of ${name}${process}, which runs on.${message === null ? '' : ` ${message}`}`
   return print(input, { result, text })
 }
 
