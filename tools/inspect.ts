@@ -87,8 +87,11 @@ export const inspect = defineTool({
   withoutKernel({ expr, frame }, context) {
     const process = Number(IN_ERROR.exec(frame ?? '')?.[1])
     if (Number.isNaN(process)) return undefined
-    const past = pastOf(context).errors.filter(({ of }) => of.pid === process)
-    return past.length === 0 ? undefined : keptText({ expr, frame }, keptLocals(past))
+    // Also where its record is gone: another process has an error of that number, too.
+    return keptText(
+      { expr, frame },
+      keptLocals(pastOf(context).errors.filter(({ of }) => of.pid === process)),
+    )
   },
 
   withNoneLiving({ expr, frame }, context, kernel) {
@@ -123,7 +126,7 @@ export const inspect = defineTool({
     const first = await lookIn(frame)
     const inErrors =
       frame !== undefined && first.type === 'not_found' ? [frame, ...first.nearest].filter(isInError) : []
-    // Where none that lives is called so, its name is enough for the only one that an error had.
+    // Where no live frame has that name, the name is enough for the only frame of an error with that name.
     const only = inErrors.length === 1 ? inErrors[0] : frame
     const looked = only === frame ? first : await lookIn(only)
     if (looked.type === 'found')
@@ -167,7 +170,7 @@ function keptText(
   const meant = oneLine(frame ?? '')
   const isCalledSo = ({ qualified }: KeptLocal) => `.${qualified.replace(IN_ERROR, '')}`.endsWith(`.${meant}`)
   const called = named.filter(isCalledSo)
-  const isOne = new Set(called.map(one => one.frame)).size === 1
+  const isOne = new Set(called.map(one => one.qualified)).size === 1
   const found = frame === undefined ? undefined : (named.find(isMeant) ?? (isOne ? called[0] : undefined))
   if (found === undefined) {
     const having = called.length > 0 ? called : named

@@ -48,10 +48,10 @@ const unixSockets = () => told(() => readFileSync('/proc/net/unix', 'utf8')) ?? 
 
 /** Whether what listens there is seen from here and has another number, in a process namespace of its own, too. */
 export function isOfAnother(pid: number, path: string): boolean {
-  const [table, isIts] = [unixSockets(), new RegExp(`^NSpid:.*\\s${pid}(\\s|$)`, 'm')]
+  const [table, namesIt] = [unixSockets(), new RegExp(`^NSpid:.*\\s${pid}(\\s|$)`, 'm')]
   const holders = processes().filter(one => listensAt(one, path, table))
   const status = (one: number) => told(() => readFileSync(`/proc/${one}/status`, 'utf8')) ?? ''
-  return holders.length > 0 && !holders.some(one => isIts.test(status(one)))
+  return holders.length > 0 && !holders.some(one => namesIt.test(status(one)))
 }
 
 /** What a process was started with. */

@@ -49,7 +49,7 @@ export interface Authority {
 export interface Admission {
   /** Of the client, where the operation is for seats. */
   readonly seat?: HeldSeat | undefined
-  /** The kernel that an operation which attaches only chooses. */
+  /** The kernel that an attach only chooses: it joins no program. */
   readonly chosen?: KernelRow | undefined
   /** The only folder whose programs it may attach to. Left out: any. */
   readonly within?: string | undefined

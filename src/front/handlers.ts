@@ -25,7 +25,7 @@ export interface HeldSeat {
 /** What an operation knows of the client that asks. */
 export interface OperationContext extends ServeContext {
   readonly caller: Caller
-  /** The kernel that an operation which attaches only chooses. */
+  /** The kernel that an attach only chooses: it joins no program. */
   readonly chosen: KernelRow | undefined
   /** The only folder whose programs it may attach to. Undefined: any. */
   readonly within: string | undefined

@@ -303,7 +303,7 @@ export class Attachments {
     })
     const rows = listening.map(one => {
       const { standing, leftBy: parent } = family.placeOf(one)
-      const needed = one.keyed ? `It needs its key: ${withKey(handle(one))}` : null
+      const needed = one.keyed ? [`It needs its key: ${withKey(handle(one))}`] : []
       return {
         ...unused,
         group: groupOf(one),
@@ -312,7 +312,9 @@ export class Attachments {
         language: one.language,
         pid: one.pid,
         what: [one.implementation, ...(one.program === '' ? [] : [one.program])].join(', '),
-        message: standing === 'orphan' ? `It was ${leftBy(one.name, parent)}.` : needed,
+        message:
+          [...(standing === 'orphan' ? [`It was ${leftBy(one.name, parent)}.`] : []), ...needed].join(' ') ||
+          null,
       }
     })
     return [...rows, ...silentRows]
@@ -432,7 +434,9 @@ export class Attachments {
     this.#options.kernels.delete(kernel.name)
     this.#remember()
     await kernel.detach()
-    return attachment ? { ...row, message: wayBack(attachment, attachment.pid) } : row
+    return attachment && row.state !== 'ended'
+      ? { ...row, message: wayBack(attachment, attachment.pid) }
+      : row
   }
 
   /** The programs that can be attached to, and are not yet; and notebooks of that project that cannot be. */
@@ -449,7 +453,7 @@ export class Attachments {
   async listening(family = this.#families.read()): Promise<readonly AnnouncedRow[]> {
     const silent = this.#silent()
     const heard = family.programs.filter(one => silent.every(({ pid }) => pid !== one.pid))
-    // One that names another process is left to `attach`, which says so and removes it.
+    // An announcement that names another process is not listed: `attach` says so and removes it.
     const isFalse = ({ process, address, pid }: Program) =>
       process !== 'lives' && address.startsWith('unix:') && isOfAnother(pid, address.slice('unix:'.length))
     const there = (await whoAnswer(heard, this.#options.programs)).filter(one => !isFalse(one))

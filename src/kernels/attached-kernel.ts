@@ -37,7 +37,7 @@ interface AttachedOptions extends KernelOptions {
   readonly programs: Programs
   /** It has ended by itself. What takes its place may be told by `succeed`. */
   ended(): void
-  /** It was joined again by a call. */
+  /** It was joined again by a call, or will not be. */
   again(): void
   /** The process that has left that over. */
   leftBy(kernel: NamedKernel): number | undefined
@@ -131,13 +131,13 @@ export class AttachedKernel implements NamedKernel {
   }
 
   /**
-   * It is at the address of a server of this machine that a person has attached, with a secret that is read where it
-   * stands: what listens there again is joined by the next call.
+   * It is at the address of a server of this machine that a person has attached, with a secret that is read again from its
+   * file: what listens there again is joined by the next call.
    */
   get mayListenAgain(): boolean {
     const { address, secret } = this.#known
-    if (this.#over.signal.aborted || this.#turnedAway || serverOf(address)?.secret !== true || isFar(address))
-      return false
+    const isOver = this.#over.signal.aborted || this.#turnedAway || this.#known.ended === true
+    if (isOver || serverOf(address)?.secret !== true || isFar(address)) return false
     return secret.from !== 'person'
   }
 
@@ -367,7 +367,10 @@ export class AttachedKernel implements NamedKernel {
     } catch (error) {
       const isSilent = error instanceof WireError && error.code === 'LINK_REFUSED'
       this.#turnedAway = error instanceof WireError && !isSilent
-      this.unfollowed(isSilent ? undefined : messageOf(error), 'ended')
+      // So that the next daemon sends that secret no more.
+      if (this.#turnedAway) this.#options.again()
+      const why = messageOf(error)
+      this.unfollowed(isSilent || why === this.#end ? undefined : why, 'ended')
     }
   }
 

@@ -690,7 +690,10 @@ class OpenKernels {
     if (!isProject(wanted.root, this.#home)) return badRoot(realOf(wanted.root), this.#home)
     const { lost } = image ?? {}
     const { root, name = lost === undefined ? undefined : image?.name } = wanted
-    const [keyed] = this.#attachments.joinable(realOf(root), { keyed: true })
+    const { mayName = () => true } = wanted
+    const keyed = this.#attachments
+      .joinable(realOf(root), { keyed: true })
+      .find(one => one.standing === 'program' && mayName(one.name))
     if (name === undefined && keyed !== undefined)
       return notAttachedYet(keyed.name, { ...keyed, attach: fullName(keyed) })
     const ended = name === undefined ? this.#lastEnd(root) : ''
@@ -702,7 +705,7 @@ class OpenKernels {
     )
   }
 
-  /** What a caller may be told of the last program of the root that an exception ended, after that other one has ended. */
+  /** How the last program of the root ended that an exception ended, as far as a caller may be told. `other`: only an end after its own. */
   #lastEnd(root: string, other?: NamedKernel): string {
     const last = this.#attachments.lastEnd(realOf(root))
     const { endedOn = '', announced } = other ?? {}

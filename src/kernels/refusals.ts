@@ -106,7 +106,7 @@ export function notAttachedYet(
   })
 }
 
-export const withKey = (attach: string): string => `imago attach ${attach} --key-file FILE`
+export const withKey = (attach: string): string => `imago attach ${shellWord(attach)} --key-file FILE`
 
 /**
  * Whoever wants to see what is in a program is not shown an empty image that was begun for that. `name` is what was
@@ -165,7 +165,10 @@ export const begunAgain = (lost: string | undefined): string =>
 /** ` app.py ended at 01:21:07 (process 4711): SyntaxError: invalid syntax (app.py:9).` */
 export function endOf({ program, ended }: ProgramEnd): string {
   const { name, pid, program: file, announced_at } = program
-  const at = new Date(announced_at).toTimeString().slice(0, 8)
+  const ended_at = new Date(announced_at)
+  const time = ended_at.toTimeString().slice(0, 8)
+  const isToday = ended_at.toDateString() === new Date().toDateString()
+  const at = isToday ? time : `${time} on ${ended_at.toDateString()}`
   return ` ${file === '' ? name : basename(file)} ended at ${at} (process ${pid}): ${ended.replace(/\.$/, '')}.`
 }
 
@@ -376,14 +379,14 @@ export function shuttingDown(): KernelError {
 
 export const GIVE_KEY = 'Give it with --key-file FILE, or in $IMAGO_KEY'
 
-/** How a person joins a program anew that has ended; `pid`: one that was let go of and runs on, and whose name is forgotten. */
+/** How a person joins a program again that has ended. `pid`: the process of a program that was detached and still runs. */
 export function wayBack(
   { announced, address, name, secret }: Pick<Attachment, 'announced' | 'address' | 'name' | 'secret'>,
   pid?: number,
 ): string {
   const target = announced ?? address
   const server = serverOf(address)
-  // Without its own secret, that of the home directory would be sent there, which does harm.
+  // Without this option the secret of the home directory would be sent, and a wrong secret does harm.
   const key = secret.from === 'file' ? shellWord(secret.path) : secret.from === 'person' ? 'FILE' : undefined
   const insisted = [
     ...(key === undefined ? [] : [` --key-file ${key}`]),

@@ -256,6 +256,10 @@ test('what listens there and does not let us in is tried once, as a wrong secret
   const before = programs.joinings.length
   for (const _ of [1, 2]) assert.is(await reasonOf(kernels.resolve(wanted())), 'ended')
   assert.is(programs.joinings.length, before + 1)
+  await kernels.close()
+  kernels = open()
+  assert.is(await reasonOf(kernels.resolve(wanted())), 'ended')
+  assert.is(programs.joinings.length, before + 1, 'nor by the next daemon')
   assert.is((await attach('swank://4005')).name, 'lisp')
 })
 

@@ -66,14 +66,14 @@ export async function startSwank({
   forms = [],
   endless = undefined,
   home,
-  port: given = undefined,
+  port: given = 0,
   style = ':spawn',
   lisp = 'sbcl',
   debugger: debugs = undefined,
   heap = undefined,
 }: SwankStart = {}): Promise<RealSwank> {
   const { options, load } = COMMANDS[lisp]
-  const wanted = given ?? (await keptPort())
+  const wanted = given || (await freePort())
   const listen = `(swank:create-server :port ${wanted} :dont-close t :style ${style})`
   // With style nil this does not return: it serves.
   const done = '(progn (write-line "forms done") (finish-output))'
@@ -122,7 +122,7 @@ export async function startSwank({
  * A port that nobody listens at, below those that systems give to outgoing connections: none of these takes it in the time
  * between two images that listen there, nor does a client that tries it connect to itself.
  */
-async function keptPort(): Promise<number> {
+async function freePort(): Promise<number> {
   const port = 10_000 + randomInt(20_000)
   const server = createServer()
   try {
@@ -131,7 +131,7 @@ async function keptPort(): Promise<number> {
     })
     return port
   } catch {
-    return keptPort()
+    return freePort()
   } finally {
     server.close()
   }

@@ -70,7 +70,7 @@ async function goingOn(asked: Asked, code: string, file?: string): Promise<Reado
   return new Set(found?.completions.map(({ text }) => text))
 }
 
-/** Those of every text, as the program tells them the first time. */
+/** The names that every text has; the program is asked once, with what code has put among its builtins by then. */
 async function alwaysThere(asked: Asked, code: string): Promise<ReadonlySet<string>> {
   const known = everywhere.get(asked.project) ?? (await goingOn(asked, code))
   if (known.size > 0) everywhere.set(asked.project, known)

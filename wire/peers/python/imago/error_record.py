@@ -145,8 +145,8 @@ def _make_room(directory, folder):
 
 
 def _taken_over(path, facts, errors):
-    """When each of these errors came first before, and how often, by its number: of a process before this one, which ran
-    the same and has ended with no others. Its record goes: a loop of crashes would push out what others have left.
+    """By the number of each error, when it came first and how often in an earlier process. That process ran the same
+    program, has ended, and had no other errors. Its record is removed, so that a loop of crashes pushes out no others.
     """
     directory, own = os.path.split(path)
     numbers = {_known_by(one): one['number'] for one in errors}
@@ -164,8 +164,8 @@ def _taken_over(path, facts, errors):
                 before = {numbers[_known_by(one)]: (str(one['first']), int(one['times'])) for one in record['errors']}
                 os.unlink(other)
                 return before
-        except (OSError, ValueError, KeyError, TypeError, RecursionError):
-            # It is cut short, another process has just removed it, or it has another error.
+        except Exception:
+            # It is cut short or no record, another process has just removed it, or it has another error.
             pass
     return {}
 
