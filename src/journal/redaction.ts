@@ -453,7 +453,7 @@ const markFor = (kind: string, hidden: string) =>
 interface Cleaning {
   readonly whose: string
   readonly depth: number
-  /** It stands under a name that says secret: every text and number of it is hidden. */
+  /** Its name says that it is a secret: every text and number of it is hidden. */
   readonly kind?: string | undefined
 }
 

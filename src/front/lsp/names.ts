@@ -86,7 +86,7 @@ const isWord = (text: string) => /^[\p{L}_][\p{L}\p{N}_]*$/u.test(text)
 async function isKnown(asked: Asked, expr: string): Promise<boolean> {
   if (!asked.hasStatic) return false
   const [found] = await defined(asked, [expr])
-  // What stands around a definition, as what a decorator made does, is a part.
+  // A part is around a definition: a decorator has made it.
   return found?.ok === true && !isOther(found) && found.parts === undefined && isStatic(asked, found)
 }
 

@@ -11,7 +11,7 @@ const [MOST_READ, MOST_ASKED] = [1_000_000, 500]
 const everywhere = new WeakMap<Project, ReadonlySet<string>>()
 
 /**
- * Those of these names that a static server knows, as texts alone tell them: behind an expression that stands for a module
+ * Those of these names that a static server knows, as texts alone tell them: behind an expression that names a module
  * or class which it knows, or bare ones where that is empty. Of a live value it knows none. Each with the file that has its
  * definition, or null where that is another one, or none.
  */

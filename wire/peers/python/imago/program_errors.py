@@ -352,7 +352,7 @@ class _Hooks:
     """
 
     def __init__(self):
-        #: Those of whoever listens now, if anybody does.
+        #: The errors of the guest that listens now; None where none does.
         self.errors = None
         self._at_work = threading.local()
         # By its place: the hook that has been put there and not taken out, and what was there before.
