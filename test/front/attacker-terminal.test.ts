@@ -274,7 +274,7 @@ if (spawnSync('tmux', ['-V']).status !== 0) {
           'import ctypes, os',
           'server = int(ran.stdout)',
           'pidfd = os.pidfd_open(server)',
-          "held = [fd for fd in os.listdir(f'/proc/{server}/fd') if 'ptmx' in os.readlink(f'/proc/{server}/fd/{fd}')]",
+          "held = [fd for fd in os.listdir(f'/proc/{server}/fd') if 'ptmx' in os.path.realpath(f'/proc/{server}/fd/{fd}')]",
           // pidfd_getfd has this number on every Linux.
           'masters = [ctypes.CDLL(None, use_errno=True).syscall(438, pidfd, int(fd), 0) for fd in held]',
           "print([os.write(master, b'y\\n') for master in masters if master >= 0])",
