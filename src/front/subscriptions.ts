@@ -109,13 +109,16 @@ export class Subscriptions {
 
   /** Tells the subscriber the rows, or what it has missed, and then each change. The answer ends that. */
   follow(subscriber: Subscriber): () => void {
-    const follower: Follower = { ...subscriber, told: new Set(), isLost: false }
-    for (const topic of subscriber.topics) this.#refresh(topic)
+    this.#read(subscriber.topics)
+    const follower: Follower = {
+      ...subscriber,
+      told: new Set(),
+      heard: this.#numberOf(subscriber),
+      isLost: false,
+    }
     this.#followers.add(follower)
     for (const topic of subscriber.topics) this.#options.followed?.(topic)
-    const from = this.#numberOf(subscriber)
-    if (from === undefined) this.#tellAll(follower)
-    else this.#tell(follower, this.#since(follower, from))
+    this.#tell(follower, 'first')
     return () => {
       this.#followers.delete(follower)
       for (const topic of subscriber.topics) if (!this.isFollowed(topic)) this.#options.left?.(topic)
@@ -137,15 +140,16 @@ export class Subscriptions {
 
   #flush(): void {
     this.#turn = undefined
-    const before = this.#rev
     for (const topic of this.#touched) this.#refresh(topic)
     this.#touched.clear()
-    if (this.#rev === before) return
-    for (const follower of this.#followers) {
-      if (follower.isLost) continue
-      const changes = this.#since(follower, before)
-      if (changes.length > 0) this.#tell(follower, changes)
-    }
+    for (const follower of this.#followers)
+      if (!follower.isLost && follower.heard !== this.#rev) this.#tell(follower)
+  }
+
+  /** Reads the rows for one follower. What has changed is news for all others, too. */
+  #read(topics: readonly Topic[]): void {
+    for (const topic of topics) this.#refresh(topic)
+    if (this.#followers.size > 0) this.#turn ??= setImmediate(() => this.#flush())
   }
 
   /** Reads the rows of a topic, and gives those that differ a new revision. */
@@ -204,41 +208,44 @@ export class Subscriptions {
     return found.sort((one, other) => one.rev - other.rev)
   }
 
-  /** In as many events as it takes, each with the revision that it comes to. */
-  #tell(follower: Follower, found: readonly Found[], first: 'snapshot' | 'changes' = 'changes'): void {
-    let told: number | undefined
-    for (let at = 0; at === 0 || at < found.length; at += MOST_ROWS) {
-      const some = found.slice(at, at + MOST_ROWS)
-      const to = found.length > at + MOST_ROWS ? some.at(-1)?.rev : this.#rev
+  /**
+   * What a follower has not heard yet: all rows, or the changes, of which only the first time there may be none. In as many
+   * events as it takes, each with the revision that it comes to.
+   */
+  #tell(follower: Follower, first?: 'first'): void {
+    const { heard } = follower
+    const isAll = heard === undefined || heard < this.#floor
+    if (isAll) follower.told.clear()
+    const found = this.#since(follower, isAll ? 0 : heard)
+    const rows = isAll ? found.filter(({ value }) => value !== null) : found
+    if (!isAll && first === undefined && rows.length === 0) {
+      follower.heard = this.#rev
+      return
+    }
+    for (let at = 0; at === 0 || at < rows.length; at += MOST_ROWS) {
+      const some = rows.slice(at, at + MOST_ROWS)
+      const to = some.length === MOST_ROWS ? (some.at(-1)?.rev ?? this.#rev) : this.#rev
       const rev = `${this.#options.instance}:${to}:${follower.topics.map(letterOf).join('')}`
-      const rows = some.map(({ rev: _, ...change }) => change)
-      const event = at === 0 && first === 'snapshot' ? { rev, snapshot: rows } : { rev, changes: rows }
-      if (follower.tell(event) === 'dropped') {
-        // So that a row which it has, and which is gone, is told to be gone.
-        for (const { topic, key } of found.slice(at)) follower.told.add(`${topic} ${key}`)
-        this.#lose(follower, told)
-        break
+      const changes = some.map(({ rev: _, ...change }) => change)
+      if (follower.tell(isAll && at === 0 ? { rev, snapshot: changes } : { rev, changes }) === 'dropped') {
+        this.#lose(follower, at === 0 ? undefined : rows.slice(at))
+        return
       }
-      told = to
+      follower.heard = to
     }
   }
 
-  #tellAll(follower: Follower): void {
-    follower.told.clear()
-    follower.isLost = false
-    const there = this.#since(follower, 0).filter(({ value }) => value !== null)
-    this.#tell(follower, there, 'snapshot')
-  }
-
-  /** Once it reads again it is told all, or what is missing after the revision that it was told up to. */
-  #lose(follower: Follower, told?: number): void {
+  /** Once it reads again it is told all, or the rows that are `left` of what it was told, with what has changed since. */
+  #lose(follower: Follower, left?: readonly Found[]): void {
+    if (left === undefined) follower.heard = undefined
+    // So that a row which it has, and which is gone, is told to be gone.
+    for (const { topic, key } of left ?? []) follower.told.add(`${topic} ${key}`)
     follower.isLost = true
     follower.whenRead?.(() => {
       if (!this.#followers.has(follower)) return
-      for (const topic of follower.topics) this.#refresh(topic)
-      if (told === undefined || told < this.#floor) return this.#tellAll(follower)
+      this.#read(follower.topics)
       follower.isLost = false
-      this.#tell(follower, this.#since(follower, told))
+      this.#tell(follower)
     })
   }
 }
@@ -251,6 +258,8 @@ type Found = TopicChange & { readonly rev: number }
 interface Follower extends Subscriber {
   /** Keys of rows that it was told, so that it hears when one is none of its any more. */
   readonly told: Set<string>
-  /** It did not read: it is told all again once it does. */
+  /** The revision up to which it has heard all; undefined where it has to be told all. */
+  heard: number | undefined
+  /** It did not read, and is told nothing until it does. */
   isLost: boolean
 }

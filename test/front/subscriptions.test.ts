@@ -277,6 +277,29 @@ test('a client that does not read loses its changes, for which nothing is read, 
   assert.equal(rowsOf(heard), { web: 99 })
 })
 
+test('a change is missed by nobody where another client begins to follow, or reads again, before it was told', async () => {
+  put('web', 1)
+  const store = open()
+  let isRead = true
+  const [first, slow] = [follower(store), follower(store, { reads: () => isRead })]
+  isRead = false
+  put('web', 2)
+  store.touch('kernels')
+  await turn()
+  put('web', 3)
+  store.touch('kernels')
+  const second = follower(store)
+  await turn()
+  for (const { heard } of [first, second]) assert.equal(rowsOf(heard), { web: 3 })
+  put('web', 4)
+  store.touch('kernels')
+  isRead = true
+  slow.readAgain()
+  await turn()
+  for (const { heard } of [first, second, slow]) assert.equal(rowsOf(heard), { web: 4 })
+  assert.is(second.heard.length, 2)
+})
+
 test('rows of another project are told to nobody, and one that goes over to it has gone', async () => {
   put('web', 1)
   put('theirs', 1, '/other')
