@@ -37,7 +37,7 @@ const ground = sharedGround(async daemon => {
 
 export const searchMany: Row = {
   what: '`search_files` over 10,000 files, against `git grep`',
-  how: 'a text that stands in ten of them, 100 folders, 34 MB; through the daemon, against git’s process from its start to its end (it has an index of the names, and several threads), 5 times each in turn',
+  how: 'a text that ten of them have, 100 folders, 34 MB; through the daemon, against git’s process from its start to its end (it has an index of the names, and several threads), 5 times each in turn',
   bar: { relation: '≤', limit: 20, unit: '×' },
   setUp: ground.setUp,
   tearDown: ground.tearDown,

@@ -40,7 +40,7 @@ export interface EditorLanguage {
 interface StaticText {
   /** Statements that bind names, which are the words of a group; of the first one, by a definition. */
   readonly binds: RegExp
-  /** Bodies of what is defined, each behind its indentation and its first line: names in them are none of the text, or of a class. */
+  /** The bodies of definitions, each behind two groups: its indentation and its first line. Names in a body are local. */
   bodies(isClass: boolean): RegExp
   /** An import that a text ends in. */
   readonly importing: RegExp

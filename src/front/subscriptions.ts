@@ -59,8 +59,8 @@ interface Kept {
 }
 
 /**
- * An event has so many rows at most, of which a message can carry many; more of them are several events. What waits for a
- * subscriber that does not read is bounded by its bytes and by the number of its events, and so by its rows.
+ * The most rows of one event; further rows come in further events. A subscriber that does not read has a bound of bytes and
+ * a bound of events (`wire/link/calls.ts`), and so a bound of rows.
  */
 const MOST_ROWS = 1_000
 
@@ -84,7 +84,7 @@ const textOf = (value: unknown): string =>
 /**
  * The rows of all topics, and who follows them. A part of the daemon says that a topic may have changed, and no more; rows
  * are read and compared once in a turn of the loop, and only where somebody follows. A subscriber that does not read loses
- * its changes and gets the snapshot once it reads again, or what came after the last event that it was sent.
+ * its changes. Once it reads again it gets the snapshot, or the changes after the last event that it was sent.
  */
 export class Subscriptions {
   readonly #options: SubscriptionsOptions
@@ -146,7 +146,7 @@ export class Subscriptions {
       if (!follower.isLost && follower.heard !== this.#rev) this.#tell(follower)
   }
 
-  /** Reads the rows for one follower. What has changed is news for all others, too. */
+  /** Reads the rows for one follower. The other followers hear of the changes at the end of the turn. */
   #read(topics: readonly Topic[]): void {
     for (const topic of topics) this.#refresh(topic)
     if (this.#followers.size > 0) this.#turn ??= setImmediate(() => this.#flush())
@@ -209,8 +209,8 @@ export class Subscriptions {
   }
 
   /**
-   * What a follower has not heard yet: all rows, or the changes, of which only the first time there may be none. In as many
-   * events as it takes, each with the revision that it comes to.
+   * Tells a follower all rows, or the changes that it has not heard; no changes are told the `first` time alone. Each event
+   * has the revision up to which the follower has heard all then.
    */
   #tell(follower: Follower, first?: 'first'): void {
     const { heard } = follower
@@ -235,10 +235,10 @@ export class Subscriptions {
     }
   }
 
-  /** Once it reads again it is told all, or the rows that are `left` of what it was told, with what has changed since. */
+  /** Once the follower reads again it is told all rows, or the rows that are `left` and the changes since. */
   #lose(follower: Follower, left?: readonly Found[]): void {
     if (left === undefined) follower.heard = undefined
-    // So that a row which it has, and which is gone, is told to be gone.
+    // The follower may have a row that is gone: it is to hear so.
     for (const { topic, key } of left ?? []) follower.told.add(`${topic} ${key}`)
     follower.isLost = true
     follower.whenRead?.(() => {
@@ -250,7 +250,7 @@ export class Subscriptions {
   }
 }
 
-/** Of a topic, in a revision: of others, a client that comes back has heard nothing. */
+/** The mark of a topic in a revision. A client that comes back has heard nothing of a topic without its mark. */
 const letterOf = (topic: Topic) => TOPICS.indexOf(topic).toString(36)
 
 type Found = TopicChange & { readonly rev: number }

@@ -111,7 +111,10 @@ export const programRows = (programs: readonly AnnouncedRow[]): readonly TopicRo
 /** A viewer who has no part in any suspension. */
 const NOBODY = { id: '', who: '', kind: 'cli', profile: 'full', seat: () => undefined } as const
 
-/** How long an image may take to tell its errors, how long after it has noted one it is asked again, and after it has not answered. Milliseconds. */
+/**
+ * Milliseconds: how long an image may take to tell its errors, how long after a note it is asked again, and how long after
+ * an answer that did not come; longer each time, as an image may be stopped.
+ */
 const [LOOK_MS, AGAIN_MS, FAILED_MS] = [1_000, 250, 2_000]
 
 /** As many as an image keeps. */
@@ -121,7 +124,7 @@ const MOST = 20
 export class NotedErrors {
   readonly #lives = new Map<
     Kernel,
-    { readonly life: NewLife; rows: readonly TopicRow[]; asks: number; isWatched: boolean }
+    { readonly life: NewLife; rows: readonly TopicRow[]; asks: number; failed: number; isWatched: boolean }
   >()
   readonly #isFollowed: () => boolean
   readonly #changed: () => void
@@ -133,7 +136,7 @@ export class NotedErrors {
 
   lives(life: NewLife): void {
     const { kernel } = life
-    this.#lives.set(kernel, { life, rows: [], asks: 0, isWatched: false })
+    this.#lives.set(kernel, { life, rows: [], asks: 0, failed: 0, isWatched: false })
     let later: NodeJS.Timeout | undefined
     kernel.watchNews?.('errors', () => {
       void this.#ask(kernel)
@@ -171,9 +174,10 @@ export class NotedErrors {
     known.isWatched = isFollowed || looked === undefined
     const isBehind = known.asks > 1
     known.asks = 0
+    known.failed = looked?.type === 'found' ? 0 : known.failed + 1
     if (isBehind) void this.#ask(kernel)
     // An image that has not answered may not know that it is to tell.
-    else if (looked?.type !== 'found') setTimeout(() => void this.#ask(kernel), FAILED_MS).unref()
+    else if (known.failed > 0) setTimeout(() => void this.#ask(kernel), FAILED_MS * known.failed).unref()
     if (looked?.type !== 'found') return
     const { name, root } = known.life
     known.rows = looked.value.errors.map(error => ({

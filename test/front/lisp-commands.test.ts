@@ -281,10 +281,15 @@ withRig(
     writeFileSync(file, names)
     // A file of rules may be read a moment after it was written.
     const told = async (asked: readonly string[], expected: RegExp) => {
-      await until(async () => {
+      let last = ''
+      const isSo = async () => {
         const { code, stderr } = await rig.imago([...asked])
+        last = `${code}: ${stderr}`
         return code === 1 && expected.test(stderr)
-      }, `${expected}`)
+      }
+      await until(isSo, `${expected}`).catch((error: Error) => {
+        throw new Error(`${error.message}; the last answer: ${last}`)
+      })
     }
     await told(
       ['eval', '1+1'],

@@ -321,10 +321,10 @@ export class IncomingCalls {
   }
 }
 
-/** So many events are held for a call, so that tiny ones are bounded, too, each of which takes more than its bytes. */
+/** The most events that are held for one call: a tiny event takes more memory than its bytes. */
 const MOST_EVENTS = 4_096
 
-/** For all calls of a sender, so many times as many bytes are held as for one. */
+/** The bytes that are held for all calls of a sender, in multiples of the bytes for one call. */
 const MOST_HELD = 16
 
 class IncomingCall implements ServedCall {

@@ -86,7 +86,7 @@ const isWord = (text: string) => /^[\p{L}_][\p{L}\p{N}_]*$/u.test(text)
 async function isKnown(asked: Asked, expr: string): Promise<boolean> {
   if (!asked.hasStatic) return false
   const [found] = await defined(asked, [expr])
-  // A part is around a definition: a decorator has made it.
+  // A decorator makes parts around a definition, which no static server knows.
   return found?.ok === true && !isOther(found) && found.parts === undefined && isStatic(asked, found)
 }
 

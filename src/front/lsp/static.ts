@@ -11,9 +11,9 @@ const [MOST_READ, MOST_ASKED] = [1_000_000, 500]
 const everywhere = new WeakMap<Project, ReadonlySet<string>>()
 
 /**
- * Those of these names that a static server knows, as texts alone tell them: behind an expression that names a module
- * or class which it knows, or bare ones where that is empty. Of a live value it knows none. Each with the file that has its
- * definition, or null where that is another one, or none.
+ * The names that a static server knows from texts alone. `owner` is the expression before the names, of a module or
+ * a class; it is empty for bare names. Behind a live value a static server knows none. Each name has the file of
+ * its definition, or null where another file has it, or none.
  */
 export async function staticNames(
   asked: Asked,
@@ -84,7 +84,7 @@ export async function isStatic(asked: Asked, found: Defined): Promise<boolean> {
   const known = await staticNames(asked, name.slice(0, -last.length - 1), [last, own])
   const file = known.get(last)
   if (file === undefined || (file !== null && file !== (found.file && realOf(found.file)))) return false
-  // What the text does not name was put there by code, and so was what a call has made.
+  // Code has made the definition where the text does not name it, or where a call has made it.
   return isLibrary(asked, found) || (known.has(own) && !qualified.includes('<'))
 }
 

@@ -28,7 +28,7 @@ _INSTALLED = ("/site-packages/", "/dist-packages/")
 _IMAGO = "imago"
 _ELSEWHERE_SECONDS = 0.25
 _ELSEWHERE_MOST = 2000
-# What runs a file puts that there before the names of the program: without one, all of these would be gone over each time.
+# The interpreter puts `__file__` before the names of the program. In a program of very many names without it, no look goes over all.
 _FIRST_NAMES = 32
 
 
