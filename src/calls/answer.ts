@@ -49,8 +49,8 @@ function boundedError(error: ToolError, texts: Pick<TextStore, 'keep'>): ToolErr
 /** What a caller is to know of how the kernel of its call was found: begun, attached, waited for, or in place of a lost one. */
 export function noticeOf(place: Omit<ResolvedKernel, 'kernel'> | undefined): string | undefined {
   if (place === undefined) return undefined
-  const { name, begun, crash = '', besides } = place
-  if (begun) return `${name} is a new and empty image: nothing of a running program is in it.${crash}`
+  const { name, begun, elsewhere = '', besides } = place
+  if (begun) return `${name} is a new and empty image: nothing of a running program is in it.${elsewhere}`
   const lines = [
     ...foundAs(place),
     ...(besides === undefined

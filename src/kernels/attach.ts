@@ -169,7 +169,13 @@ export class Attachments {
       .filter(({ standing }) => standing !== 'supervisor')
   }
 
-  /** The same without fellow workers of one that is about to be known to have ended: one of them takes its place. */
+  /** The program of a project, no helper, that a person alone attaches with its key, as far as a caller may be told of it. */
+  keyedIn(root: string, mayName: (name: string) => boolean = () => true): Listening | undefined {
+    const isTold = ({ standing, name }: Listening) => standing === 'program' && mayName(name)
+    return this.joinable(root, { keyed: true }).find(isTold)
+  }
+
+  /** Those of `joinable` without fellow workers of one that is about to be known to have ended: one of them takes its place. */
   settled(root: string): readonly Listening[] {
     const ending = this.#attached().filter(one => this.#isEnding(one))
     return this.joinable(root).filter(one => !ending.some(kernel => kernel.isBeside(one)))

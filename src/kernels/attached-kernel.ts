@@ -69,8 +69,10 @@ export class AttachedKernel implements NamedKernel {
   #turnedAway = false
   /** Why it cannot be spoken to at this moment; null while it can. */
   #away: string | null = 'it is being joined'
+  /** When its link broke, as programs tell the time, until the link is made again: a process may have ended then. */
+  #brokenOn: string | undefined
   #end: string | undefined
-  /** When it ended, on the clock that only goes forward, and as programs tell the time. */
+  /** When it was known to have ended, on the clock that only goes forward; and when it ended, as programs tell the time. */
   #endedAt = 0
   #endedOn = ''
   #isSucceeding = false
@@ -153,7 +155,7 @@ export class AttachedKernel implements NamedKernel {
     return this.alive && this.root === root && this.#known.announced === announced
   }
 
-  /** When it ended, as programs tell the time. */
+  /** When it ended, as programs tell the time: when its link broke, where its end was known later. */
   get endedOn(): string {
     return this.#endedOn
   }
@@ -285,7 +287,7 @@ export class AttachedKernel implements NamedKernel {
     if (!this.alive) return
     this.#end = why
     this.#endedAt = this.#options.now()
-    this.#endedOn = new Date().toISOString()
+    this.#endedOn = this.#brokenOn ?? new Date().toISOString()
     this.#unfollowed = undefined
     this.#note(why)
     this.#wake()
@@ -439,6 +441,7 @@ export class AttachedKernel implements NamedKernel {
       },
       away: why => {
         this.#away = why === null ? null : why.replace(/[.\s]+$/, '')
+        this.#brokenOn = why === null ? undefined : (this.#brokenOn ?? new Date().toISOString())
         if (why === null) this.#wake()
       },
     }
@@ -450,6 +453,7 @@ export class AttachedKernel implements NamedKernel {
     this.#known = { ...this.#known, epoch, implementation, language, pid }
     this.#kernel = kernel
     this.#away = null
+    this.#brokenOn = undefined
     this.#beside = new Set(this.#options.programs.read().programs.map(one => one.epoch))
     this.#note('attached')
     this.#options.lives({ name: this.name, root: this.root, kernel })

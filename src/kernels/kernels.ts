@@ -18,6 +18,7 @@ import {
   begunAgain,
   endOf,
   nameTaken,
+  needsKey,
   noneLives,
   noPython,
   notAttachedYet,
@@ -209,7 +210,7 @@ class OpenKernels {
     if (lost !== undefined) return { ...found, replaces: lost }
     const isAnother = before !== null && before !== found.kernel.identity.epoch
     if (isFollowed || isAnother || (!alive && named.hasProgram)) return { ...found, waited: true }
-    return begins ? { ...found, begun: true, crash: this.#lastEnd(wanted.root) } : found
+    return begins ? { ...found, begun: true, elsewhere: this.#elsewhere(wanted) } : found
   }
 
   /** What was attached to for the call. */
@@ -620,7 +621,7 @@ class OpenKernels {
     const recent = firsts.find(({ kernel }) => kernel !== undefined && kernel.name === lately)
     const lost = this.#lostLately(root, lately)
     if (lost ?? recent) return lost ?? recent?.kernel
-    if (firsts.length > 0) return onlyOne(firsts)?.kernel
+    if (firsts.length > 0 || this.#endedIn(root) !== undefined) return onlyOne(firsts)?.kernel
     const isFirst = (one: NamedKernel) => one.alive && this.#attachments.placeOf(one).standing === 'program'
     return onlyOne(this.#in(root).filter(isFirst))
   }
@@ -690,12 +691,8 @@ class OpenKernels {
     if (!isProject(wanted.root, this.#home)) return badRoot(realOf(wanted.root), this.#home)
     const { lost } = image ?? {}
     const { root, name = lost === undefined ? undefined : image?.name } = wanted
-    const { mayName = () => true } = wanted
-    const keyed = this.#attachments
-      .joinable(realOf(root), { keyed: true })
-      .find(one => one.standing === 'program' && mayName(one.name))
-    if (name === undefined && keyed !== undefined)
-      return notAttachedYet(keyed.name, { ...keyed, attach: fullName(keyed) })
+    const keyed = name === undefined ? this.#attachments.keyedIn(realOf(root), wanted.mayName) : undefined
+    if (keyed !== undefined) return notAttachedYet(keyed.name, { ...keyed, attach: fullName(keyed) })
     const ended = name === undefined ? this.#lastEnd(root) : ''
     const [rows, { waiting }] = [this.#nameable(wanted), this.#startsOf(realOf(root))]
     const silent = this.#attachments.silentIn(realOf(root))
@@ -703,6 +700,11 @@ class OpenKernels {
       { root, name, lost },
       { rows, searched: this.#options.programs.folder, ended, silent, waiting },
     )
+  }
+
+  /** What a caller may be told of the programs that it could have meant, for whom an empty image was begun. */
+  #elsewhere({ root, mayName }: Wanted): string {
+    return `${this.#lastEnd(root)}${needsKey(this.#attachments.keyedIn(realOf(root), mayName))}`
   }
 
   /** How the last program of the root ended that an exception ended, as far as a caller may be told. `other`: only an end after its own. */

@@ -106,6 +106,12 @@ export function notAttachedYet(
   })
 }
 
+/** ` web (process 4711) listens, and needs its key. A person types: imago attach web --key-file FILE` */
+export const needsKey = (program: Program | undefined): string =>
+  program === undefined
+    ? ''
+    : ` ${program.name} (process ${program.pid}) listens, and needs its key. A person types: ${withKey(fullName(program))}`
+
 export const withKey = (attach: string): string => `imago attach ${shellWord(attach)} --key-file FILE`
 
 /**

@@ -50,8 +50,8 @@ export interface ResolvedKernel {
   readonly joined?: KernelRow & { readonly takesCalls: boolean }
   /** It was begun for this call, and is empty. */
   readonly begun?: true
-  /** Beside that, what a caller may be told of the program that an exception ended last: see `endOf`. */
-  readonly crash?: string
+  /** Beside that, what a caller may be told of programs that it could have meant: one that has ended, and one that needs its key. */
+  readonly elsewhere?: string
   /** The call has named none, and could have meant these others. */
   readonly besides?: Besides
 }

@@ -126,7 +126,7 @@ withRig(
 )
 
 withRig(
-  'a program with a key of its own is named with the line for a person by a look, the lists and an attach, and after its end',
+  'a program with a key of its own is named with the line for a person by a look, an evaluation, the lists and an attach, and after its end',
   async ({ rig, start }) => {
     const program = await start({ source: 'n = 41', listen: `port=0, key="${KEY}"` })
     const line = 'imago attach web --key-file FILE'
@@ -144,6 +144,10 @@ withRig(
       assert.match(stderr, new RegExp(`A person types: imago attach web(-${program.pid})? --key-file FILE\n`))
       assert.not.match(stderr, 'No program')
     }
+    const { code, stderr } = await rig.imago(['eval', '6 * 7'])
+    assert.is(code, 0)
+    assert.match(stderr, 'is a new and empty image: nothing of a running program is in it. web (process')
+    assert.match(stderr, new RegExp(`A person types: imago attach web(-${program.pid})? --key-file FILE\n`))
     const file = join(rig.project, 'key')
     writeFileSync(file, KEY, { mode: 0o600 })
     assert.is((await rig.imago(['attach', 'web', '--key-file', file])).code, 0)
@@ -151,8 +155,8 @@ withRig(
     program.signal('SIGKILL')
     await program.ended
     await until(async () => /^web +ended/m.test((await rig.imago(['kernels'])).stdout), 'its end to be known')
-    const { stderr } = await rig.imago(['inspect', 'n'])
-    assert.match(stderr, `Once it listens again: imago attach web --key-file ${file}\n`)
+    const after = await rig.imago(['inspect', 'n'])
+    assert.match(after.stderr, `Once it listens again: imago attach web --key-file ${file}\n`)
   },
 )
 

@@ -127,6 +127,35 @@ test('a supervisor whose child has ended is no program, and the answer is what e
   assert.equal([programs.joinings.length, launcher.requests.length], [0, 0])
 })
 
+test('an empty image that was there before the program answers for none of it once that has ended', async () => {
+  assert.is((await kernels.resolve(here())).begun, true)
+  listens({ pid: 500 })
+  assert.is((await kernels.resolve(here())).name, 'web')
+  await ends(500)
+  assert.is(kernels.living(here()), undefined)
+  for (const onlyLiving of [true, false])
+    assert.match(
+      (await refusal(kernels.resolve(here({ onlyLiving })))).message,
+      'web has ended (process 500).',
+    )
+  assert.equal(await listed(), ['shop ready', 'web ended'])
+})
+
+test('what crashed after a program ended is told with that, also where the end is known later than the crash', async () => {
+  listens({ pid: 500 })
+  await kernels.resolve(here())
+  programs.joinings[0]?.away('the connection broke')
+  await new Promise(resolve => setTimeout(resolve, 2))
+  const later = { program: '/srv/shop/app.py', announced_at: new Date().toISOString() }
+  const program = listens({ pid: 501, process: 'gone', ...later })
+  programs.end(501)
+  programs.ends.push({ program, ended: 'SyntaxError: invalid syntax (app.py:9)' })
+  await new Promise(resolve => setTimeout(resolve, 2))
+  await ends(500)
+  const { message } = await refusal(kernels.resolve(here()))
+  assert.match(message, /web has ended \(process 500\)\. app\.py ended at .* \(process 501\): SyntaxError/)
+})
+
 test('one that was attached before its child listened is not the program once that does', async () => {
   listens({ pid: 500, parent: 3, role: 'main' })
   assert.is((await kernels.resolve(here())).name, 'web')
