@@ -54,6 +54,7 @@ export class AttachedKernel implements NamedKernel {
   readonly root: string
   readonly hasProgram = true
   readonly lost = undefined
+  readonly wasStopped = false
   readonly #options: AttachedOptions
   readonly background: Background | undefined
   readonly #over = new AbortController()

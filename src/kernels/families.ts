@@ -142,6 +142,8 @@ export interface Roster {
   /** A look that names none is for all of these: those, and what they have started that bears their name. */
   readonly members: readonly Candidate[]
   readonly others: readonly Candidate[]
+  /** Something lives there that only starts a program. */
+  readonly isDown: boolean
 }
 
 /** The process that answers, and what else could have been meant. */

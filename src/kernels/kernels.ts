@@ -218,7 +218,7 @@ class OpenKernels {
     const named = await joining
     const { name, kernel } = await this.#reached(named, wanted)
     const root = realOf(wanted.root)
-    const takesCalls = this.#among(this.#rosterOf(root), { root }) === named
+    const takesCalls = this.#among(this.#rosterOf(root), root) === named
     return { name, kernel, joined: { ...named.row(), takesCalls } }
   }
 
@@ -228,7 +228,7 @@ class OpenKernels {
     const { name, root } = wanted
     const chosen = name === undefined ? this.#chosen(wanted.chosen) : this.#kernels.get(name)
     const isChosen = name !== undefined || chosen !== undefined
-    const named = isChosen ? chosen : this.#among(this.#rosterOf(root), wanted)
+    const named = isChosen ? chosen : this.#among(this.#rosterOf(root), root, wanted.lately)
     const kernel = named?.present
     return named && kernel && this.#besideOthers({ name: named.name, kernel }, wanted)
   }
@@ -456,7 +456,7 @@ class OpenKernels {
   /** What lives in the root, and what listens there; `chosen` is marked, or what calls without a name go to. */
   async project(given: string, chosen: string | undefined) {
     const root = realOf(given)
-    const own = this.#chosen(chosen) ?? this.#among(this.#rosterOf(root), { root })
+    const own = this.#chosen(chosen) ?? this.#among(this.#rosterOf(root), root)
     const rows = this.#in(root).map(kernel => rowOf(kernel, kernel === own))
     const listening = this.#attachments.listeningIn(root)
     const kernels = [...rows, ...listening].sort(byNumber)
@@ -547,11 +547,11 @@ class OpenKernels {
   /** The image that calls of the root begin by themselves, where nothing waits to be joined; it may be yet to begin. */
   #ownDefault({ root: given }: Wanted): Found {
     const root = this.#rootOf(given)
-    const known = this.#kernels.get(this.#defaults.get(root) ?? '')
+    const known = this.#defaultOf(root)
     const { begins, waiting } = this.#startsOf(root)
     const isRefused = begins ? known === undefined && isFull(waiting) : known?.alive !== true
     if (isRefused && this.#started.otherIn(root) === undefined) throw noPython(root, { waiting, begins })
-    return known?.root === root ? { type: 'kernel', named: known } : { type: 'default' }
+    return known === undefined ? { type: 'default' } : { type: 'kernel', named: known }
   }
 
   /** Nothing is called so that could be attached to. */
@@ -593,7 +593,7 @@ class OpenKernels {
     if (chosen !== undefined) return this.#byName(chosen.name, wanted)
     const lost = this.#lostLately(root, wanted.lately)
     if (lost !== undefined) return { type: 'kernel', named: lost }
-    const { firsts } = this.#rosterOf(root, 'fresh')
+    const { firsts, isDown } = this.#rosterOf(root, 'fresh')
     const lately = firsts.find(({ kernel }) => kernel !== undefined && kernel.name === wanted.lately)
     const [first, ...others] = lately === undefined ? firsts : [lately]
     const listening = firsts.flatMap(({ program }) => program ?? [])
@@ -610,20 +610,19 @@ class OpenKernels {
     if (ended) return { type: 'kernel', named: ended }
     const { attach } = this.#startsOf(root)
     if (isFull(attach)) return { type: 'configured', addresses: attach }
-    const isDown = this.#attachments.supervises(root)
-    if (isDown || (wanted.onlyLiving === true && !this.#hasDefault(root)))
+    if (isDown || (wanted.onlyLiving === true && this.#defaultOf(root) === undefined))
       throw this.#noneLives(wanted, undefined)
     return this.#ownDefault(wanted)
   }
 
   /** The same at once, where nothing has to be looked up for it. */
-  #among({ firsts }: Roster, { root, lately }: Pick<Wanted, 'root' | 'lately'>): NamedKernel | undefined {
+  #among({ firsts, isDown }: Roster, root: string, lately?: string): NamedKernel | undefined {
     const recent = firsts.find(({ kernel }) => kernel !== undefined && kernel.name === lately)
     const lost = this.#lostLately(root, lately)
     if (lost ?? recent) return lost ?? recent?.kernel
-    if (firsts.length > 0 || this.#endedIn(root) !== undefined) return onlyOne(firsts)?.kernel
-    const isFirst = (one: NamedKernel) => one.alive && this.#attachments.placeOf(one).standing === 'program'
-    return onlyOne(this.#in(root).filter(isFirst))
+    const isOther = isDown || firsts.length > 0 || this.#endedIn(root) || isFull(this.#startsOf(root).attach)
+    const meant = isOther ? onlyOne(firsts)?.kernel : this.#defaultOf(root)
+    return meant?.alive ? meant : undefined
   }
 
   /** What lives or listens in a root, as calls without a name see it; `root` is without links. */
@@ -646,7 +645,8 @@ class OpenKernels {
     const firsts = own.filter(({ isStarted }) => !isStarted)
     const groups = new Set(firsts.map(({ group }) => group))
     const members = own.filter(one => !one.isStarted || groups.has(one.group))
-    const roster = { firsts, members, others: all.filter(one => !members.includes(one)) }
+    const others = all.filter(one => !members.includes(one))
+    const roster = { firsts, members, others, isDown: this.#attachments.supervises(root) }
     this.#rosters.set(root, { version, living, roster })
     return roster
   }
@@ -658,32 +658,32 @@ class OpenKernels {
 
   /** It begins again as what it was, so that no other language answers. One that was stopped comes behind the default. */
   #endedIn(root: string): NamedKernel | undefined {
-    const isAlone = this.#kernels.get(this.#defaults.get(root) ?? '')?.alive !== true
-    const ends = (one: NamedKernel) => !one.alive && (one.hasProgram || one.lost !== undefined || isAlone)
+    const isAlone = this.#defaultOf(root)?.alive !== true
+    const ends = (one: NamedKernel) => !one.alive && (isAlone || !one.wasStopped)
     return this.#in(root).findLast(one => this.#isProgram(one) && ends(one))
   }
 
   /** Where the last call went, which has ended by itself and begins again. */
   #lostLately(root: string, lately: string | undefined): NamedKernel | undefined {
     const known = lately === undefined ? undefined : this.#kernels.get(lately)
-    return known?.root === root && !known.alive && isMeantStill(known) && this.#isMember(known)
-      ? known
-      : undefined
+    const isLost = known?.root === root && !known.alive && isMeantStill(known) && this.#isMember(known)
+    return isLost ? known : undefined
   }
 
   /** Whether somebody has started or attached it: neither the image that calls began by themselves, nor a supervisor. */
   #isMember(one: NamedKernel): boolean {
-    return (
-      one.name !== this.#defaults.get(one.root) && this.#attachments.placeOf(one).standing !== 'supervisor'
-    )
+    const { standing } = this.#attachments.placeOf(one)
+    return one.name !== this.#defaults.get(one.root) && standing !== 'supervisor'
   }
 
   #isProgram(one: NamedKernel): boolean {
     return this.#isMember(one) && this.#attachments.placeOf(one).standing === 'program'
   }
 
-  #hasDefault(root: string): boolean {
-    return this.#kernels.get(this.#defaults.get(root) ?? '')?.root === root
+  /** The image that calls of the root began by themselves, if they did. */
+  #defaultOf(root: string): NamedKernel | undefined {
+    const own = this.#kernels.get(this.#defaults.get(root) ?? '')
+    return own?.root === root ? own : undefined
   }
 
   /** What a look is told that would have to start `ended`, or a first image. */

@@ -130,6 +130,10 @@ export class OwnedKernel implements NamedKernel {
     return this.alive ? undefined : this.#lost && endInShort(this.#lost)
   }
 
+  get wasStopped(): boolean {
+    return !this.alive && this.#lost === undefined
+  }
+
   /** How it ended, why it did not start or how its script failed, as far as callers may be told. */
   get #how(): string | null {
     const how = this.#message ?? this.#program.news?.message ?? null

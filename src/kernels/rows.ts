@@ -62,6 +62,8 @@ export interface NamedKernel {
   readonly present: Kernel | undefined
   /** How its last image was lost, if it ended by itself and the next call would begin a new one. */
   readonly lost: string | undefined
+  /** A person has ended it. */
+  readonly wasStopped: boolean
   row(): KernelRow
   /** What it printed while no evaluation ran. */
   readonly background: Background | undefined

@@ -474,11 +474,21 @@ test('a caller whose image has ended is not sent to one of another language that
   }
 })
 
-test('what was stopped stands back behind an image that lives, and begins again in place of one that does not', async () => {
+test('a kernel that was stopped comes behind an image that lives, and begins again in place of one that does not', async () => {
   await kernels.start({ ...at('shop'), language: 'lisp' })
   await kernels.stop('lisp')
   const { name, begun } = await kernels.resolve(at('shop'))
   assert.equal([name, begun, launcher.requests.at(-1)?.language], ['lisp', true, 'lisp'])
+})
+
+test('a script that was stopped comes behind an image that lives, and no empty one begins in its place', async () => {
+  await kernels.start({ ...python('shop'), name: 'app', script: 'app.py' })
+  assert.is((await kernels.resolve(at('shop'))).name, 'app')
+  await kernels.stop('app')
+  assert.match((await refusal(kernels.resolve(at('shop')))).message, 'app (app.py) has ended')
+  await kernels.resolve({ ...at('shop'), name: 'shop' })
+  assert.is(kernels.living(at('shop'))?.name, 'shop')
+  assert.is((await kernels.resolve(at('shop'))).name, 'shop')
 })
 
 test('a folder whose files are of another language is asked about, and gets no Python; one with Python files gets it', async () => {
