@@ -17,6 +17,12 @@ local function rows(_, event)
   end
 end
 
+-- A plan is on the screen before its question is.
+local function question(...)
+  vim.cmd.redraw()
+  return vim.lsp.handlers['window/showMessageRequest'](...)
+end
+
 vim.api.nvim_create_autocmd('FileType', {
   pattern = { 'python', 'lisp' },
   callback = function()
@@ -24,7 +30,7 @@ vim.api.nvim_create_autocmd('FileType', {
       name = 'imago',
       cmd = vim.json.decode(vim.env.IMAGO_LSP or '["imago", "lsp"]'),
       root_dir = vim.fn.getcwd(),
-      handlers = { ['imago/rows'] = rows },
+      handlers = { ['imago/rows'] = rows, ['window/showMessageRequest'] = question },
     })
   end,
 })

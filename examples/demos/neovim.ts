@@ -127,11 +127,13 @@ interface Plan {
 export async function approves(neovim: Neovim, { title, text, file, seen = () => {} }: Plan): Promise<void> {
   seen(await neovim.shows(new RegExp(`waits: ${title}`)))
   await neovim.types(':lua vim.lsp.buf.code_action()<CR>')
-  await neovim.shows(new RegExp(`1: Show plan-\\w+: ${title}`))
+  const offered = await neovim.shows(new RegExp(`1: Show plan-\\w+: ${title}`))
+  const [, plan] = /1: Show (plan-\w+)/.exec(offered) ?? []
   await neovim.types('1<CR>')
   seen(await neovim.shows(new RegExp(`${text}[\\s\\S]*1: Approve`, 'm')))
   await neovim.types('1<CR>')
-  await neovim.shows(/plan-\w+: ok/)
+  // The row of a plan that is taken back is told once more.
+  await neovim.shows(new RegExp(`${plan}: ok`))
   await neovim.types(`:edit ${file}<CR>`)
 }
 
