@@ -95,6 +95,21 @@ test('the start of a process tells the one that announced itself from another of
   assert.equal(said, { gone: 'gone', recycled: 'recycled', untold: 'lives' })
 })
 
+test('programs are by name, and of one name in the order in which they began, also where process numbers began again', async () => {
+  for (const [name, pid, minute] of [
+    ['web', 307, 2],
+    ['web', 32_761, 1],
+    ['jobs', 500, 3],
+  ] as const) {
+    const announced_at = new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString()
+    await fakeProgram({ runtimeDir, name, announced: { pid, announced_at } })
+  }
+  assert.equal(
+    read().programs.map(({ pid }) => pid),
+    [500, 32_761, 307],
+  )
+})
+
 test('what a program that has ended left over is removed, with its socket', async () => {
   for (const announced of [{ pid: await deadPid() }, { started: 'another-boot:1' }]) {
     const { file, crash } = await fakeProgram({ runtimeDir, announced })

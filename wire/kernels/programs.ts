@@ -154,7 +154,9 @@ export function readAnnouncements(runtimeDir: string): Announcements {
     else if (read.ended === undefined) programs.push(read.announcement)
     else ends.push({ program: read.announcement, ended: read.ended })
   }
-  programs.sort((a, b) => (a.name === b.name ? a.pid - b.pid : a.name < b.name ? -1 : 1))
+  // Process numbers begin again from the lowest.
+  const order = ({ name, announced_at }: Program) => `${name} ${announced_at}`
+  programs.sort((a, b) => (order(a) < order(b) ? -1 : 1))
   // One that has replaced itself, or has had to listen once more, may not have taken back what it said before, and
   // another process may have named it: the one that listens there has said so itself.
   const isTrue = (one: Program) => {
