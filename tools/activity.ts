@@ -282,7 +282,8 @@ function pastError(
 const noneLeft = (past: Past): Outcome<ErrorShown> =>
   ok<ErrorShown>({ ...NO_ERROR, living: false, seen: [], others: [], ...leftBy(past) })
 
-function noSuchPast({ errors }: Past): Failed {
+/** No record is kept of the error that was named. */
+export function noSuchPast({ errors }: Past): Failed {
   const known = errors.map(({ error, of }) => `${error.number} of process ${of.pid}`)
   return failed('not_found', {
     message: `No process that has gone has left that error. Known: ${known.length === 0 ? 'none' : known.join(', ')}.`,

@@ -22,7 +22,7 @@ import {
   type Text,
   type TypeName,
 } from '../wire/kernel.ts'
-import { type KeptLocal, keptLocals, pastOf, programErrorsOf } from './activity.ts'
+import { type KeptLocal, keptLocals, noSuchPast, pastOf, programErrorsOf } from './activity.ts'
 import type { KernelContext } from './contract.ts'
 import { defineTool } from './define.ts'
 import { type Told, termsOf, told } from './languages.ts'
@@ -87,11 +87,8 @@ export const inspect = defineTool({
   withoutKernel({ expr, frame }, context) {
     const process = Number(IN_ERROR.exec(frame ?? '')?.[1])
     if (Number.isNaN(process)) return undefined
-    // Also where its record is gone: another process has an error of that number, too.
-    return keptText(
-      { expr, frame },
-      keptLocals(pastOf(context).errors.filter(({ of }) => of.pid === process)),
-    )
+    const past = pastOf(context).errors.filter(({ of }) => of.pid === process)
+    return past.length === 0 ? undefined : keptText({ expr, frame }, keptLocals(past))
   },
 
   withNoneLiving({ expr, frame }, context, kernel) {
@@ -102,7 +99,9 @@ export const inspect = defineTool({
   },
 
   async handler({ expr, package: named, file, frame, detail }, context) {
-    const { language, abilities } = context.kernel.identity
+    const { language, abilities, pid } = context.kernel.identity
+    // Its record is gone, and an error of the program that lives may have the same number.
+    if (Number(IN_ERROR.exec(frame ?? '')?.[1] ?? pid) !== pid) return noSuchPast(pastOf(context))
     if (frame !== undefined && (detail !== 'full' || !abilities.has('live_frames')))
       return failed('invalid_args', {
         message:

@@ -94,6 +94,8 @@ export class Subscriptions {
   #rev = 0
   /** A client that knows only an older revision gets a snapshot: it cannot be told all rows that it lost. */
   #floor = 0
+  /** The last revision at which a row became another project's. */
+  #moved = 0
   #turn: NodeJS.Immediate | undefined
 
   constructor(options: SubscriptionsOptions) {
@@ -130,7 +132,8 @@ export class Subscriptions {
     const [, instance, number, heard = ''] = /^([^:]+):(\d{1,15}):(\w*)$/.exec(since ?? '') ?? []
     if (instance !== this.#options.instance) return undefined
     if (topics.some(topic => !heard.includes(letterOf(topic)))) return undefined
-    return Number(number) >= this.#floor && Number(number) <= this.#rev ? Number(number) : undefined
+    const isKnown = Number(number) >= Math.max(this.#floor, this.#moved) && Number(number) <= this.#rev
+    return isKnown ? Number(number) : undefined
   }
 
   isFollowed(topic: Topic): boolean {
@@ -166,7 +169,7 @@ export class Subscriptions {
       // A snapshot has what moves by itself as it is by then.
       kept.set(row.key, { row, text, rev: isSame ? known.rev : ++this.#rev, gone: false })
       // Who was away cannot be told that it has lost a row which is another project's now.
-      if (known !== undefined && known.row.root !== row.root) this.#floor = this.#rev
+      if (known !== undefined && known.row.root !== row.root) this.#moved = this.#rev
     }
     for (const [key, { row, gone }] of [...kept]) {
       if (gone || keys.has(key)) continue
@@ -209,8 +212,8 @@ export class Subscriptions {
   }
 
   /**
-   * Tells a follower all rows, or the changes that it has not heard; no changes are told the `first` time alone. Each event
-   * has the revision up to which the follower has heard all then.
+   * Tells a follower all rows, or the changes that it has not heard; an event without changes is sent the `first` time only. Each
+   * event has the revision up to which the follower has heard all then.
    */
   #tell(follower: Follower, first?: 'first'): void {
     const { heard } = follower

@@ -115,7 +115,7 @@ const NOBODY = { id: '', who: '', kind: 'cli', profile: 'full', seat: () => unde
  * Milliseconds: how long an image may take to tell its errors, how long after a note it is asked again, and how long after
  * an answer that did not come; longer each time, as an image may be stopped.
  */
-const [LOOK_MS, AGAIN_MS, FAILED_MS] = [1_000, 250, 2_000]
+const [LOOK_MS, AGAIN_MS, FAILED_MS, LONGEST_MS] = [1_000, 250, 2_000, 10_000]
 
 /** As many as an image keeps. */
 const MOST = 20
@@ -177,7 +177,8 @@ export class NotedErrors {
     known.failed = looked?.type === 'found' ? 0 : known.failed + 1
     if (isBehind) void this.#ask(kernel)
     // An image that has not answered may not know that it is to tell.
-    else if (known.failed > 0) setTimeout(() => void this.#ask(kernel), FAILED_MS * known.failed).unref()
+    else if (known.failed > 0)
+      setTimeout(() => void this.#ask(kernel), Math.min(FAILED_MS * known.failed, LONGEST_MS)).unref()
     if (looked?.type !== 'found') return
     const { name, root } = known.life
     known.rows = looked.value.errors.map(error => ({

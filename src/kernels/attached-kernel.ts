@@ -371,7 +371,7 @@ export class AttachedKernel implements NamedKernel {
       const isSilent = error instanceof WireError && error.code === 'LINK_REFUSED'
       this.#turnedAway = error instanceof WireError && !isSilent
       // So that the next daemon sends that secret no more.
-      if (this.#turnedAway) this.#options.again()
+      if (this.#turnedAway && !this.#over.signal.aborted) this.#options.again()
       const why = messageOf(error)
       this.unfollowed(isSilent || why === this.#end ? undefined : why, 'ended')
     }

@@ -146,6 +146,16 @@ export interface Roster {
   readonly isDown: boolean
 }
 
+/** `all` live or listen. What another program has started is meant first only where it is alone. */
+export function rosterOf(all: readonly Candidate[], isDown: boolean): Roster {
+  const own = all.filter(({ standing }) => standing === 'program')
+  const begun = own.filter(({ isStarted }) => !isStarted)
+  const firsts = begun.length > 0 ? begun : own
+  const groups = new Set(firsts.map(({ group }) => group))
+  const members = own.filter(one => !one.isStarted || groups.has(one.group))
+  return { firsts, members, others: all.filter(one => !members.includes(one)), isDown }
+}
+
 /** The process that answers, and what else could have been meant. */
 export interface Besides {
   readonly pid: number

@@ -8,7 +8,7 @@ import type { AnnouncedPrograms, AnnouncedRow } from './announced-row.ts'
 import { type Attach, Attachments } from './attach.ts'
 import type { OutputRow } from './background.ts'
 import type { Found, KernelsOptions } from './contract.ts'
-import { besidesOf, isFull, isSameList, onlyOne, type Roster } from './families.ts'
+import { besidesOf, isFull, isSameList, onlyOne, type Roster, rosterOf } from './families.ts'
 import { KernelError } from './kernel-error.ts'
 import { type CrashLimits, type KernelRequest, OwnedKernel } from './owned-kernel.ts'
 import { ALL_OF_GROUP, type Announced, fullName, groupOf, isCalled, isTarget } from './programs.ts'
@@ -641,12 +641,7 @@ class OpenKernels {
       return { name: fullName(program), group: groupOf(program), standing, isStarted, program }
     })
     const all = [...known.sort(byNumber), ...listening]
-    const own = all.filter(({ standing }) => standing === 'program')
-    const firsts = own.filter(({ isStarted }) => !isStarted)
-    const groups = new Set(firsts.map(({ group }) => group))
-    const members = own.filter(one => !one.isStarted || groups.has(one.group))
-    const others = all.filter(one => !members.includes(one))
-    const roster = { firsts, members, others, isDown: this.#attachments.supervises(root) }
+    const roster = rosterOf(all, this.#attachments.supervises(root))
     this.#rosters.set(root, { version, living, roster })
     return roster
   }
@@ -707,7 +702,10 @@ class OpenKernels {
     return `${this.#lastEnd(root)}${needsKey(this.#attachments.keyedIn(realOf(root), mayName))}`
   }
 
-  /** How the last program of the root ended that an exception ended, as far as a caller may be told. `other`: only an end after its own. */
+  /**
+   * How the program ended that an exception ended last in the root, as far as a caller may be told. `other`: nothing where that
+   * one ended later.
+   */
   #lastEnd(root: string, other?: NamedKernel): string {
     const last = this.#attachments.lastEnd(realOf(root))
     const { endedOn = '', announced } = other ?? {}

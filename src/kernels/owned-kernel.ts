@@ -131,7 +131,7 @@ export class OwnedKernel implements NamedKernel {
   }
 
   get wasStopped(): boolean {
-    return !this.alive && this.#lost === undefined
+    return !this.alive && this.#lost === undefined && (this.#hasLived || !this.hasProgram)
   }
 
   /** How it ended, why it did not start or how its script failed, as far as callers may be told. */

@@ -106,7 +106,7 @@ export function notAttachedYet(
   })
 }
 
-/** ` web (process 4711) listens, and needs its key. A person types: imago attach web --key-file FILE` */
+/** ` web (process 4711) listens, and needs its key. A person types: imago attach web-4711 --key-file FILE` */
 export const needsKey = (program: Program | undefined): string =>
   program === undefined
     ? ''
@@ -145,7 +145,7 @@ export function noneLives(
   const besides = shown.length === 0 ? '' : ` There are: ${shown.join(', ')}.`
   const missing =
     name === undefined
-      ? `No program of ${root} listens (looked in ${searched}), and no kernel lives there.`
+      ? `No program of ${root} listens (looked in ${searched})${living.length === 0 ? ', and no kernel lives there' : ''}.`
       : lost === undefined
         ? `No image of ${name} lives.`
         : `The image of ${name} has ended: ${lost.replace(/\.$/, '')}.`
@@ -171,10 +171,10 @@ export const begunAgain = (lost: string | undefined): string =>
 /** ` app.py ended at 01:21:07 (process 4711): SyntaxError: invalid syntax (app.py:9).` */
 export function endOf({ program, ended }: ProgramEnd): string {
   const { name, pid, program: file, announced_at } = program
-  const ended_at = new Date(announced_at)
-  const time = ended_at.toTimeString().slice(0, 8)
-  const isToday = ended_at.toDateString() === new Date().toDateString()
-  const at = isToday ? time : `${time} on ${ended_at.toDateString()}`
+  const endedAt = new Date(announced_at)
+  const time = endedAt.toTimeString().slice(0, 8)
+  const isToday = endedAt.toDateString() === new Date().toDateString()
+  const at = isToday ? time : `${time} on ${endedAt.toDateString()}`
   return ` ${file === '' ? name : basename(file)} ended at ${at} (process ${pid}): ${ended.replace(/\.$/, '')}.`
 }
 

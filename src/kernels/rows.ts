@@ -62,7 +62,7 @@ export interface NamedKernel {
   readonly present: Kernel | undefined
   /** How its last image was lost, if it ended by itself and the next call would begin a new one. */
   readonly lost: string | undefined
-  /** A person has ended it. */
+  /** It was stopped, and did not end by itself. */
   readonly wasStopped: boolean
   row(): KernelRow
   /** What it printed while no evaluation ran. */

@@ -176,6 +176,8 @@ threading.Event().wait()
     /It is a local of .*price in error 2.*price in error 1/,
   )
   const whole = await inspect({ expr: "order['items'][-1:]", frame: 'price in error 1' })
+  const other = await inspect({ expr: 'order', frame: 'price in error 1 of process 1' })
+  assert.match(other.stderr, 'No process that has gone has left that error. Known: none.')
   assert.match(whole.stdout, /note: `order` is a local of price in error 1, at .*\n.*\['pie'\]/s)
   const text = await inspect({ expr: 'order', frame: 'price in error 2' })
   assert.match(text.stdout, /is all that was kept: nothing keeps that frame now\nrepr: \{'items'/)

@@ -310,6 +310,7 @@ test('rows of another project are told to nobody, and one that goes over to it h
   store.touch('kernels')
   await turn()
   assert.equal(rowsOf(heard), {})
+  assert.is(heard.filter(event => 'snapshot' in event).length, 1)
   assert.not.match(JSON.stringify(heard), 'theirs')
   kernels.delete('theirs')
   store.touch('kernels')

@@ -116,6 +116,15 @@ test('having a child makes no supervisor: what has started a program of its name
   assert.equal((await listed()).sort(), ['jobs listens', 'web-500 listens', 'web-502 listens'])
 })
 
+test('the only program of a project is found, although a program of another project has started it', async () => {
+  listens({ pid: 500, role: 'main', cwd: join(folder, 'mail') })
+  listens({ pid: 501, parent: 500, name: 'jobs' })
+  const { name, joined } = await kernels.resolve(here({ onlyLiving: true }))
+  assert.equal([name, joined?.takesCalls], ['jobs', true])
+  assert.is(kernels.living(here())?.name, 'jobs')
+  assert.equal(await listed(), ['*jobs ready'])
+})
+
 test('a supervisor whose child has ended is no program, and the answer is what ended that, also for code to run', async () => {
   listens({ pid: 500, parent: 3, role: 'main' })
   const program = listens({ pid: 501, parent: 500, role: 'serves', process: 'gone' })

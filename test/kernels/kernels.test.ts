@@ -491,6 +491,13 @@ test('a script that was stopped comes behind an image that lives, and no empty o
   assert.is((await kernels.resolve(at('shop'))).name, 'shop')
 })
 
+test('a script that could not begin is told beside an image that lives', async () => {
+  await kernels.resolve(at('shop'))
+  launcher.failures.push(new Error('no room'))
+  await kernels.start({ ...python('shop'), name: 'app', script: 'app.py' }).catch(() => {})
+  assert.match((await refusal(kernels.resolve(at('shop')))).message, 'app (app.py) has ended')
+})
+
 test('a folder whose files are of another language is asked about, and gets no Python; one with Python files gets it', async () => {
   const bare = join(folder, 'bare')
   for (const [file, command] of [

@@ -170,6 +170,7 @@ class Shop {
       const found = await this.#kernels.resolve(wanted)
       this.#lately = found.name
       assert.is(ruled?.name, found.name)
+      assert.is(this.#kernels.living({ ...wanted, lately: found.name })?.name, found.name)
       return found
     } catch (error) {
       if (error instanceof KernelError) return error
