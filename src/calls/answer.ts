@@ -53,6 +53,7 @@ export function noticeOf(place: Omit<ResolvedKernel, 'kernel'> | undefined): str
   if (begun) return `${name} is a new and empty image: nothing of a running program is in it.${elsewhere}`
   const lines = [
     ...foundAs(place),
+    ...(place.leftBy === undefined ? [] : [`${name} was ${place.leftBy}.`]),
     ...(besides === undefined
       ? []
       : [`From ${name} (process ${besides.pid}), and not from ${listed(besides.names)}.`]),

@@ -12,10 +12,10 @@ import { kernelFault } from './faults.ts'
 
 /** What a caller has chosen. */
 interface Choice {
-  /** The kernel for its calls without a name. */
-  readonly chosen?: string
-  /** Where its last call went that named no kernel. */
-  readonly lately?: string
+  /** The kernel for its calls without a name, by its key. */
+  chosen?: string
+  /** Where its last call went that named no kernel, by its key. */
+  lately?: string
   /** Kernels of other projects that a person or a rule let it attach to: see `admission`. */
   readonly admitted?: readonly string[]
 }
@@ -29,23 +29,26 @@ type WhoChooses = Pick<Caller, 'id' | 'root' | 'terminal'>
 export class Choices {
   readonly #byCaller = new Map<string, Choice>()
   readonly #byTerminal = new Map<string, string>()
-  /** Whether a kernel lives, or what takes its place is looked for. */
-  readonly #lasts: (kernel: string) => boolean
+  readonly #kernels: Pick<Kernels, 'keyOf' | 'lasts'>
 
-  constructor(lasts: (kernel: string) => boolean) {
-    this.#lasts = lasts
+  constructor(kernels: Pick<Kernels, 'keyOf' | 'lasts'>) {
+    this.#kernels = kernels
   }
 
   of(caller: WhoChooses): Choice {
     const own = this.#byCaller.get(inProject(caller))
     const terminal = terminalOf(caller)
     const chosen = terminal === undefined ? undefined : this.#byTerminal.get(terminal)
-    if (chosen === undefined || own?.chosen !== undefined || !this.#lasts(chosen)) return own ?? {}
+    if (chosen === undefined || own?.chosen !== undefined || !this.#kernels.lasts(chosen)) return own ?? {}
     return { ...own, chosen }
   }
 
-  set(caller: WhoChooses, choice: Choice): void {
+  /** Kernels are given by their names, and kept by their keys. */
+  set(caller: WhoChooses, given: Choice): void {
     const key = inProject(caller)
+    const choice = { ...given }
+    for (const how of ['chosen', 'lately'] as const)
+      if (given[how] !== undefined) choice[how] = this.#kernels.keyOf(given[how])
     this.#byCaller.set(key, { ...this.#byCaller.get(key), ...choice })
     const terminal = terminalOf(caller)
     if (terminal === undefined || choice.chosen === undefined) return
@@ -78,7 +81,7 @@ export function callerKernels({ options, caller }: Addressed): CallerKernels {
   return {
     list: () => {
       const { chosen, lately } = choices.of(caller)
-      return kernels.project(caller.root, chosen ?? lately)
+      return kernels.project(caller.root, chosen, lately)
     },
     choose: async (name, { elsewhere }) => {
       try {

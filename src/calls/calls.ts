@@ -42,7 +42,7 @@ export function openCalls(options: CallsOptions): Calls {
   /** Callers whose connections have ended, while calls of theirs go on. */
   const gone = new Set<string>()
   const lives = openLives()
-  const choices = new Choices(kernel => options.kernels.lasts(kernel))
+  const choices = new Choices(options.kernels)
   const all: RunOptions = { ...options, jobs, choices, planned: plannedCall }
   const answered = (outcome: Outcome, { caller }: CallRequest) =>
     enveloped(bounded(outcome, texts.of(caller.root)))

@@ -18,6 +18,7 @@ import {
   servedNames,
 } from './families.ts'
 import { KernelError } from './kernel-error.ts'
+import type { KernelNames } from './kernel-names.ts'
 import {
   A_NOTEBOOK,
   type Announced,
@@ -28,6 +29,7 @@ import {
   isNotebook,
   isTarget,
   namesOf,
+  programKey,
   type SilentProcess,
   type Target,
   whoAnswer,
@@ -59,9 +61,7 @@ interface AttachmentsOptions extends KernelOptions {
   /** What `imago run` has started and cannot listen. */
   silent(): readonly SilentProcess[]
   /** All kernels by name, where attached ones stand among the others. */
-  readonly kernels: Map<string, NamedKernel>
-  /** A name that a person gave for a new kernel, or a `KernelError`. */
-  checked(name: string): string
+  readonly kernels: KernelNames
 }
 
 /** A program that could be attached to. */
@@ -125,7 +125,7 @@ export class Attachments {
   }
 
   async #attach(asked: Attach, target: Target): Promise<KernelRow> {
-    const { kernels, checked, programs } = this.#options
+    const { kernels, programs } = this.#options
     // The link of a process that is gone says so a moment later, and its name is free then for what was started again.
     const ending = this.#attached().filter(one => this.#isEnding(one))
     await Promise.all(ending.map(one => one.settled(ENDING_MS)))
@@ -135,7 +135,7 @@ export class Attachments {
     if (already) throw attachedAlready(already.row(), asked.within)
     const secret = secretOf(target, { asked, programs })
     const root = realOf(asked.root)
-    const name = asked.name === undefined ? this.nameFor(target, root) : checked(asked.name)
+    const name = asked.name === undefined ? this.nameFor(target, root) : kernels.checked(asked.name)
     const former = kernels.get(name)
     const { name: announced = null, cwd = null, parent, role, works_for, announced_at } = program ?? {}
     const kernel = this.#add({
@@ -437,7 +437,7 @@ export class Attachments {
     if (!(kernel instanceof AttachedKernel)) throw isOwned(kernel.name)
     const row = kernel.row()
     const { attachment } = kernel
-    this.#options.kernels.delete(kernel.name)
+    this.#options.kernels.forget(kernel)
     this.#remember()
     await kernel.detach()
     return attachment && row.state !== 'ended'
@@ -463,7 +463,8 @@ export class Attachments {
     const isFalse = ({ process, address, pid }: Program) =>
       process !== 'lives' && address.startsWith('unix:') && isOfAnother(pid, address.slice('unix:'.length))
     const there = (await whoAnswer(heard, this.#options.programs)).filter(one => !isFalse(one))
-    return this.#unattached(there).map(one => rowOf(one, { among: there, family }))
+    const isTaken = (name: string) => this.#options.kernels.get(name)?.alive === true
+    return this.#unattached(there).map(one => rowOf(one, { among: there, family, isTaken }))
   }
 
   /**
@@ -476,7 +477,7 @@ export class Attachments {
     const isMeant = ({ cwd }: Program) => within === undefined || isOfProject(realOf(cwd), within)
     const free = this.#unattached(among)
     const found = free.find(one => (one.name === name || fullName(one) === name) && isMeant(one))
-    return found && rowOf(found, { among, family })
+    return found && rowOf(found, { among, family, isTaken: () => false })
   }
 
   /** Joins what the daemon before this one was attached to, each as soon as it can be. */
@@ -530,9 +531,11 @@ export class Attachments {
    */
   nameFor({ program, address }: Target, root: string): string {
     const { kernels } = this.#options
+    const isAgain = (known: AttachedKernel) => program !== undefined && known.program === programKey(program)
     const free = (name: string) => {
       const known = kernels.get(name)
-      return known instanceof AttachedKernel ? !known.isTaken : !known?.alive
+      if (!(known instanceof AttachedKernel)) return !known?.alive
+      return known.root === root && !known.isTaken && (!known.isFollowed || isAgain(known))
     }
     const { name, server } = languageAt(address)
     const own = nameFrom(program?.name ?? '', server ? name : 'program')
@@ -588,14 +591,19 @@ const placeOf = (program: Program) => ({ address: program.address, process: proc
 const livesIn = ({ process, cwd }: Program, root: string) =>
   process === 'lives' && isOfProject(realOf(cwd), root)
 
-function rowOf(
-  program: Program,
-  { among, family }: { readonly among: readonly Program[]; readonly family: Family },
-): AnnouncedRow {
+interface Listed {
+  readonly among: readonly Program[]
+  readonly family: Family
+  /** Whether a kernel that lives bears that name. */
+  isTaken(name: string): boolean
+}
+
+function rowOf(program: Program, { among, family, isTaken }: Listed): AnnouncedRow {
   const { name, language, implementation, pid, address, cwd, announced_at, keyed } = program
   const { standing, leftBy } = family.placeOf(program)
   const others = among.filter(one => family.placeOf(one).standing !== 'supervisor')
-  const attach = standing === 'supervisor' ? fullName(program) : handleOf(program, others)
+  const isShort = standing !== 'supervisor' && !isTaken(name)
+  const attach = isShort ? handleOf(program, others) : fullName(program)
   const parent = leftBy ?? family.parentOf(program)?.pid ?? null
   const started = { program: program.program, announced_at, keyed }
   return { name, attach, standing, language, implementation, pid, parent, address, cwd, ...started }

@@ -9,7 +9,7 @@ import { Background } from './background.ts'
 import { leftBy } from './families.ts'
 import { KernelError } from './kernel-error.ts'
 import { KernelLife, notLiving } from './owned-kernel.ts'
-import { type Announced, groupOf } from './programs.ts'
+import { type Announced, groupOf, programKey } from './programs.ts'
 import { stoppedText, wayBack } from './refusals.ts'
 import { type KernelOptions, type KernelRow, LOADING_MS, type NamedKernel } from './rows.ts'
 import { isFar, serverOf } from './servers.ts'
@@ -106,6 +106,11 @@ export class AttachedKernel implements NamedKernel {
     return announced === null ? undefined : { ...known, name: announced, pid, started }
   }
 
+  get program(): string {
+    const { announced, program, cwd, address } = this.#known
+    return programKey({ name: announced ?? '', program: program ?? '', cwd: cwd ?? '', address })
+  }
+
   get alive(): boolean {
     return this.#end === undefined
   }
@@ -168,7 +173,7 @@ export class AttachedKernel implements NamedKernel {
 
   /** Whether it has nothing to say any more beside `other`, which is attached now: see `editor-protocol.md`. */
   isPastBeside(other: AttachedKernel): boolean {
-    if (this === other || this.isTaken || this.root !== other.root) return false
+    if (this === other || this.isTaken || this.isFollowed || this.root !== other.root) return false
     return this.#isSameProgram(other) || this.#options.now() - this.#endedAt > PAST_MS
   }
 

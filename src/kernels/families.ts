@@ -128,7 +128,7 @@ export const leftBy = (name: string, parent: number | null | undefined): string 
   `left over by ${name.replace(/-worker$/, '')} (process ${parent}), which has ended`
 
 /** One that a call without a name may be for: a kernel that lives, or a program that listens. */
-interface Candidate extends Omit<FamilyPlace, 'groups'> {
+export interface Candidate extends Omit<FamilyPlace, 'groups'> {
   readonly name: string
   readonly group: string
   readonly kernel?: NamedKernel

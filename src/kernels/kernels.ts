@@ -8,16 +8,34 @@ import type { AnnouncedPrograms, AnnouncedRow } from './announced-row.ts'
 import { type Attach, Attachments } from './attach.ts'
 import type { OutputRow } from './background.ts'
 import type { Found, KernelsOptions } from './contract.ts'
-import { besidesOf, isFull, isSameList, onlyOne, type Roster, rosterOf } from './families.ts'
-import { KernelError } from './kernel-error.ts'
-import { type CrashLimits, type KernelRequest, OwnedKernel } from './owned-kernel.ts'
-import { ALL_OF_GROUP, type Announced, fullName, groupOf, isCalled, isTarget } from './programs.ts'
 import {
-  badName,
+  besidesOf,
+  type Candidate,
+  isFull,
+  isSameList,
+  leftBy,
+  onlyOne,
+  type Roster,
+  rosterOf,
+} from './families.ts'
+import { KernelError } from './kernel-error.ts'
+import { KernelNames } from './kernel-names.ts'
+import { type CrashLimits, type KernelRequest, OwnedKernel } from './owned-kernel.ts'
+import {
+  ALL_OF_GROUP,
+  type Announced,
+  becauseOf,
+  fullName,
+  groupOf,
+  isCalled,
+  isTarget,
+  programKey,
+} from './programs.ts'
+import {
   badRoot,
   begunAgain,
+  chooseText,
   endOf,
-  nameTaken,
   needsKey,
   noneLives,
   noPython,
@@ -70,13 +88,9 @@ const ENDED_BEFORE = 'It ended with the daemon before this one.'
 /** Members of a group that are asked at once: each that is attached for it is followed from then on. */
 const MOST_MEMBERS = 64
 
-const NAME = /^[\p{L}\p{N}_][\p{L}\p{N}_.-]{0,63}$/u
-
 /** The kernels of this daemon, by name. */
 class OpenKernels {
-  readonly #kernels = new Map<string, NamedKernel>()
-  /** The name of the default kernel of each root that has one. */
-  readonly #defaults = new Map<string, string>()
+  readonly #kernels = new KernelNames()
   readonly #options: KernelsOptions
   readonly #kernelOptions: KernelOptions
   readonly #home: string
@@ -110,7 +124,6 @@ class OpenKernels {
       silent: () => options.silent?.() ?? [],
       store,
       kernels: this.#kernels,
-      checked: name => this.#checked(name),
     })
     this.#attachments.restore()
     this.#started = new StartedKernels(options.started)
@@ -137,8 +150,10 @@ class OpenKernels {
   /** With what else could have been meant: no program is chosen or named, or a helper, whose name others may share. */
   #besideOthers(found: ResolvedKernel, wanted: Wanted): ResolvedKernel {
     const { name, root } = wanted
-    const settled = name === undefined ? this.#chosen(wanted.chosen) : this.#kernels.get(found.name)
-    if (settled !== undefined && this.#attachments.placeOf(settled).standing !== 'helper') return found
+    const settled = name === undefined ? this.#kernels.of(wanted.chosen) : this.#kernels.get(found.name)
+    const place = settled && this.#attachments.placeOf(settled)
+    if (place?.standing === 'orphan') return { ...found, leftBy: leftBy(found.name, place.leftBy) }
+    if (place !== undefined && place.standing !== 'helper') return found
     if (name !== undefined && name !== settled?.group) return found
     const isMeant = (one: { readonly group: string }) => name === undefined || one.group === name
     const { members, others } = this.#rosterOf(root)
@@ -188,7 +203,7 @@ class OpenKernels {
         return { name: languageAt(address).name, otherNames: found.addresses, roots: [root] }
       }
       if (found.type === 'kernel') return this.ruled(found.named.name)
-      const begun = this.#free(this.#started.otherIn(root)?.name ?? kernelNameOf(root))
+      const begun = this.#kernels.free(this.#started.otherIn(root)?.name ?? kernelNameOf(root))
       return { name: begun, otherNames: [], roots: [root] }
     } catch (error) {
       if (!(error instanceof KernelError)) throw error
@@ -226,7 +241,7 @@ class OpenKernels {
   living(wanted: Wanted): ResolvedKernel | undefined {
     if (this.#closed) return undefined
     const { name, root } = wanted
-    const chosen = name === undefined ? this.#chosen(wanted.chosen) : this.#kernels.get(name)
+    const chosen = name === undefined ? this.#kernels.of(wanted.chosen) : this.#kernels.get(name)
     const isChosen = name !== undefined || chosen !== undefined
     const named = isChosen ? chosen : this.#among(this.#rosterOf(root), root, wanted.lately)
     const kernel = named?.present
@@ -270,7 +285,7 @@ class OpenKernels {
    * look is for the one that has started all others, if there is such a one.
    */
   areSeveral({ root, chosen }: Pick<Wanted, 'root' | 'chosen'>): boolean {
-    if (this.#chosen(chosen) !== undefined) return false
+    if (this.#kernels.of(chosen) !== undefined) return false
     const { firsts, members } = this.#rosterOf(root)
     return members.length > 1 && (members.length <= MOST_MEMBERS || firsts.length > 1)
   }
@@ -293,11 +308,12 @@ class OpenKernels {
     const programs = this.#attachments
       .settled(root)
       .filter(one => one.standing !== 'orphan' && one.groups.includes(group))
-    const known = this.#in(root).filter(one => this.#isMember(one) && isCalledSo(one))
+    const isLeft = (one: NamedKernel) => this.#attachments.placeOf(one).standing === 'orphan'
+    const known = this.#kernels.in(root).filter(one => this.#isMember(one) && isCalledSo(one) && !isLeft(one))
     const living = known.filter(one => one.alive)
     if (living.length + programs.length > 0) return { kernels: living, programs }
     const followed = known.filter(one => one.isFollowed)
-    const image = this.#in(root).filter(one => one.alive && isCalledSo(one))
+    const image = this.#kernels.in(root).filter(one => one.alive && isCalledSo(one) && !isLeft(one))
     return { kernels: followed.length > 0 ? followed : image, programs, ended: known.at(-1) }
   }
 
@@ -336,10 +352,14 @@ class OpenKernels {
     return known.folder === known.root ? [known.root] : [known.root, known.folder]
   }
 
-  /** Whether a kernel of that name lives, or what takes its place is looked for. */
-  lasts(name: string): boolean {
-    const known = this.#kernels.get(name)
-    return known?.alive === true || known?.isFollowed === true
+  /** What stands for the program of that kernel in `chosen` and `lately`, also once its name is another program's. */
+  keyOf(name: string): string {
+    return this.#kernels.keyOf(name)
+  }
+
+  /** Whether calls still go to the kernel of that key: nobody has let go of it. */
+  lasts(key: string): boolean {
+    return this.#kernels.of(key) !== undefined
   }
 
   /** What a caller in that project would attach to by that name, as far as its policy goes. */
@@ -369,7 +389,7 @@ class OpenKernels {
 
   /** Those that live in the root, but for the one of that name. */
   besides(one: { readonly name: string; readonly root: string }) {
-    const others = this.#in(realOf(one.root)).filter(({ name }) => name !== one.name)
+    const others = this.#kernels.in(realOf(one.root)).filter(({ name }) => name !== one.name)
     return others.flatMap(({ name, present }) => (present === undefined ? [] : [{ name, kernel: present }]))
   }
 
@@ -406,7 +426,7 @@ class OpenKernels {
     this.#checkLanguage(language)
     const request: KernelRequest = {
       language,
-      name: name === undefined ? this.#free(language, realOf(root)) : this.#checked(name),
+      name: name === undefined ? this.#kernels.free(language, realOf(root)) : this.#kernels.checked(name),
       root: this.#rootOf(root),
       env,
       ...(script !== undefined && { script }),
@@ -454,10 +474,10 @@ class OpenKernels {
   }
 
   /** What lives in the root, and what listens there; `chosen` is marked, or what calls without a name go to. */
-  async project(given: string, chosen: string | undefined) {
+  async project(given: string, chosen: string | undefined, lately?: string) {
     const root = realOf(given)
-    const own = this.#chosen(chosen) ?? this.#among(this.#rosterOf(root), root)
-    const rows = this.#in(root).map(kernel => rowOf(kernel, kernel === own))
+    const own = this.#kernels.of(chosen) ?? this.#among(this.#rosterOf(root), root, lately)
+    const rows = this.#kernels.in(root).map(kernel => rowOf(kernel, kernel === own))
     const listening = this.#attachments.listeningIn(root)
     const kernels = [...rows, ...listening].sort(byNumber)
     if (kernels.length === 0 && !isProject(root, this.#home)) throw badRoot(root, this.#home)
@@ -547,7 +567,7 @@ class OpenKernels {
   /** The image that calls of the root begin by themselves, where nothing waits to be joined; it may be yet to begin. */
   #ownDefault({ root: given }: Wanted): Found {
     const root = this.#rootOf(given)
-    const known = this.#defaultOf(root)
+    const known = this.#kernels.imageOf(root)
     const { begins, waiting } = this.#startsOf(root)
     const isRefused = begins ? known === undefined && isFull(waiting) : known?.alive !== true
     if (isRefused && this.#started.otherIn(root) === undefined) throw noPython(root, { waiting, begins })
@@ -558,7 +578,7 @@ class OpenKernels {
   #unheardOf(name: string, root: string): KernelError {
     const keyed = this.#attachments.joinable(root, { keyed: true }).find(one => isCalled(one, name))
     if (keyed !== undefined) return notAttachedYet(name, { ...keyed, attach: fullName(keyed) })
-    const [kernels, silent] = [this.#in(root).map(one => one.name), this.#attachments.silentIn(root)]
+    const [kernels, silent] = [this.#kernels.in(root).map(one => one.name), this.#attachments.silentIn(root)]
     const listening = this.#attachments.joinable(root).map(fullName)
     return unheardOf(name, { root, silent, kernels, listening, searched: this.#options.programs.folder })
   }
@@ -589,15 +609,15 @@ class OpenKernels {
   /** Without a name: what its caller has chosen, the program of the root, or its default image. */
   #ofRoot(wanted: Wanted): Found {
     const root = realOf(wanted.root)
-    const chosen = this.#chosen(wanted.chosen)
-    if (chosen !== undefined) return this.#byName(chosen.name, wanted)
-    const lost = this.#lostLately(root, wanted.lately)
-    if (lost !== undefined) return { type: 'kernel', named: lost }
+    const chosen = this.#kernels.of(wanted.chosen)
+    if (chosen !== undefined) return this.#again(chosen, wanted)
     const { firsts, isDown } = this.#rosterOf(root, 'fresh')
-    const lately = firsts.find(({ kernel }) => kernel !== undefined && kernel.name === wanted.lately)
-    const [first, ...others] = lately === undefined ? firsts : [lately]
+    const lately = this.#kernels.of(wanted.lately)
+    if (lately !== undefined && this.#isAwaited(lately, firsts, root)) return this.#again(lately, wanted)
+    const recent = firsts.find(({ kernel }) => kernel !== undefined && kernel === lately)
+    const [first, ...others] = recent === undefined ? firsts : [recent]
     const listening = firsts.flatMap(({ program }) => program ?? [])
-    const followed = this.#in(root).findLast(one => this.#isProgram(one) && one.isFollowed)
+    const followed = this.#kernels.in(root).findLast(one => this.#isProgram(one) && one.isFollowed)
     if (first === undefined && followed) return { type: 'kernel', named: followed }
     if (others.length > 0)
       throw isFull(listening) && listening.length === firsts.length
@@ -610,25 +630,25 @@ class OpenKernels {
     if (ended) return { type: 'kernel', named: ended }
     const { attach } = this.#startsOf(root)
     if (isFull(attach)) return { type: 'configured', addresses: attach }
-    if (isDown || (wanted.onlyLiving === true && this.#defaultOf(root) === undefined))
+    if (isDown || (wanted.onlyLiving === true && this.#kernels.imageOf(root) === undefined))
       throw this.#noneLives(wanted, undefined)
     return this.#ownDefault(wanted)
   }
 
   /** The same at once, where nothing has to be looked up for it. */
   #among({ firsts, isDown }: Roster, root: string, lately?: string): NamedKernel | undefined {
-    const recent = firsts.find(({ kernel }) => kernel !== undefined && kernel.name === lately)
-    const lost = this.#lostLately(root, lately)
-    if (lost ?? recent) return lost ?? recent?.kernel
+    const last = this.#kernels.of(lately)
+    if (last !== undefined && this.#isAwaited(last, firsts, root)) return last
+    if (last !== undefined && firsts.some(({ kernel }) => kernel === last)) return last
     const isOther = isDown || firsts.length > 0 || this.#endedIn(root) || isFull(this.#startsOf(root).attach)
-    const meant = isOther ? onlyOne(firsts)?.kernel : this.#defaultOf(root)
+    const meant = isOther ? onlyOne(firsts)?.kernel : this.#kernels.imageOf(root)
     return meant?.alive ? meant : undefined
   }
 
   /** What lives or listens in a root, as calls without a name see it; `root` is without links. */
   #rosterOf(root: string, how?: 'fresh'): Roster {
     const version = this.#options.programs.version()
-    const living = this.#in(root).filter(one => one.alive && this.#isMember(one))
+    const living = this.#kernels.in(root).filter(one => one.alive && this.#isMember(one))
     const cached = this.#rosters.get(root)
     if (how !== 'fresh' && cached?.version === version && isSameList(cached.living, living))
       return cached.roster
@@ -646,39 +666,42 @@ class OpenKernels {
     return roster
   }
 
-  #chosen(name: string | undefined): NamedKernel | undefined {
-    const chosen = name === undefined ? undefined : this.#kernels.get(name)
-    return chosen && (chosen.hasProgram || isMeantStill(chosen)) ? chosen : undefined
-  }
-
   /** It begins again as what it was, so that no other language answers. One that was stopped comes behind the default. */
   #endedIn(root: string): NamedKernel | undefined {
-    const isAlone = this.#defaultOf(root)?.alive !== true
+    const isAlone = this.#kernels.imageOf(root)?.alive !== true
     const ends = (one: NamedKernel) => !one.alive && (isAlone || !one.wasStopped)
-    return this.#in(root).findLast(one => this.#isProgram(one) && ends(one))
+    return this.#kernels.in(root).findLast(one => this.#isProgram(one) && ends(one))
   }
 
-  /** Where the last call went, which has ended by itself and begins again. */
-  #lostLately(root: string, lately: string | undefined): NamedKernel | undefined {
-    const known = lately === undefined ? undefined : this.#kernels.get(lately)
-    const isLost = known?.root === root && !known.alive && isMeantStill(known) && this.#isMember(known)
-    return isLost ? known : undefined
+  /** Whether calls are still for `lately`, which has ended by itself: its next life, or no other that is there already. */
+  #isAwaited(lately: NamedKernel, firsts: readonly Candidate[], root: string): boolean {
+    if (lately.alive || lately.wasStopped || lately.root !== root || !this.#isMember(lately)) return false
+    if (lately.isFollowed || lately.mayListenAgain || isMeantStill(lately)) return true
+    const { language } = lately.row()
+    return !(firsts.length === 1 && firsts[0]?.program?.language === language)
+  }
+
+  /** The kernel that a caller has chosen or called before, or its next life. Throws where it has ended without one. */
+  #again(held: NamedKernel, { root, mayName = () => true }: Wanted): Found {
+    const isNamed = this.#kernels.get(held.name) === held
+    if (isMeantStill(held) || (isNamed && (held.isFollowed || held.mayListenAgain)))
+      return { type: 'kernel', named: held }
+    const again = (one: Program) => programKey(one) === held.program
+    const program = held.root === realOf(root) && this.#attachments.unclaimed(held.root).find(again)
+    if (program) return { type: 'program', program }
+    const others = this.#rosterOf(realOf(root))
+      .firsts.map(({ name }) => name)
+      .filter(mayName)
+    throw held.over(`${this.#lastEnd(held.root, held)}${chooseText(others)}`)
   }
 
   /** Whether somebody has started or attached it: neither the image that calls began by themselves, nor a supervisor. */
   #isMember(one: NamedKernel): boolean {
-    const { standing } = this.#attachments.placeOf(one)
-    return one.name !== this.#defaults.get(one.root) && standing !== 'supervisor'
+    return one !== this.#kernels.imageOf(one.root) && this.#attachments.placeOf(one).standing !== 'supervisor'
   }
 
   #isProgram(one: NamedKernel): boolean {
     return this.#isMember(one) && this.#attachments.placeOf(one).standing === 'program'
-  }
-
-  /** The image that calls of the root began by themselves, if they did. */
-  #defaultOf(root: string): NamedKernel | undefined {
-    const own = this.#kernels.get(this.#defaults.get(root) ?? '')
-    return own?.root === root ? own : undefined
   }
 
   /** What a look is told that would have to start `ended`, or a first image. */
@@ -698,8 +721,10 @@ class OpenKernels {
   }
 
   /** What a caller may be told of the programs that it could have meant, for whom an empty image was begun. */
-  #elsewhere({ root, mayName }: Wanted): string {
-    return `${this.#lastEnd(root)}${needsKey(this.#attachments.keyedIn(realOf(root), mayName))}`
+  #elsewhere({ root: given, mayName }: Wanted): string {
+    const root = realOf(given)
+    const [silent] = this.#attachments.silentIn(root)
+    return `${this.#lastEnd(root)}${needsKey(this.#attachments.keyedIn(root, mayName))}${becauseOf(silent)}`
   }
 
   /**
@@ -716,13 +741,8 @@ class OpenKernels {
 
   /** What a caller may be told of other kernels: those of its own root, as far as they may be named to it. */
   #nameable({ root, mayName = () => true }: Wanted): readonly KernelRow[] {
-    const rows = this.#in(realOf(root)).map(one => one.row())
+    const rows = this.#kernels.in(realOf(root)).map(one => one.row())
     return rows.filter(({ name }) => mayName(name)).sort((a, b) => (a.name < b.name ? -1 : 1))
-  }
-
-  /** Those of a root, which is without links, in the order in which they were named. */
-  #in(root: string): NamedKernel[] {
-    return [...this.#kernels.values()].filter(kernel => kernel.root === root)
   }
 
   #default({ root: given, env }: Wanted): NamedKernel {
@@ -732,16 +752,16 @@ class OpenKernels {
       // It begins again as what it was, so that no other language answers; a script is for a person to run again.
       const { name, language, script } = before
       if (script !== undefined) throw programEnded({ name, root, language, script, how: ENDED_BEFORE })
-      return this.#add({ language, name: this.#free(name), root, env }, ENDED_BEFORE)
+      return this.#add({ language, name: this.#kernels.free(name), root, env }, ENDED_BEFORE)
     }
     refuseOtherLanguage(root)
     const named = this.#add({
       language: DEFAULT_LANGUAGE.name,
-      name: this.#free(kernelNameOf(root)),
+      name: this.#kernels.free(kernelNameOf(root)),
       root,
       env,
     })
-    this.#defaults.set(root, named.name)
+    this.#kernels.begun(named)
     return named
   }
 
@@ -760,26 +780,8 @@ class OpenKernels {
       },
       lost,
     )
-    // The last that was named stands last.
-    this.#kernels.delete(request.name)
     this.#kernels.set(request.name, named)
     return named
-  }
-
-  /** A name for a person's new kernel; one of a kernel that has ended may be taken over. */
-  #checked(name: string): string {
-    if (!NAME.test(name)) throw badName(name)
-    if (this.#kernels.get(name)?.alive) throw nameTaken(name)
-    return name
-  }
-
-  /** `stem`, or `stem-2` and so on where that is taken; an image of `root` that has ended leaves its name to the next. */
-  #free(stem: string, root?: string): string {
-    for (let number = 1; ; number++) {
-      const name = number === 1 ? stem : `${stem}-${number}`
-      const known = this.#kernels.get(name)
-      if (known === undefined || (known.root === root && !known.alive && !known.hasProgram)) return name
-    }
   }
 
   #rootOf(given: string): string {

@@ -1,4 +1,5 @@
 import pTimeout from 'p-timeout'
+import { sentence } from '../../tools/text.ts'
 import { WireError } from '../../wire/errors.ts'
 import type {
   CallId,
@@ -84,6 +85,7 @@ export class OwnedKernel implements NamedKernel {
   readonly root: string
   readonly folder: string
   readonly hasProgram: boolean
+  readonly program: string
   readonly announced = undefined
   readonly isFollowed = false
   readonly mayListenAgain = false
@@ -109,6 +111,7 @@ export class OwnedKernel implements NamedKernel {
     this.name = this.group = request.name
     this.root = this.folder = request.root
     this.hasProgram = request.script !== undefined
+    this.program = `${request.language} ${request.script ?? ''}`
     this.#request = request
     this.#options = options
     this.#lost = lost
@@ -164,9 +167,10 @@ export class OwnedKernel implements NamedKernel {
     }
   }
 
-  over(): KernelError {
-    const { name, root, language, script = '' } = this.#request
-    const how = this.row().message ?? 'it was stopped.'
+  over(later = ''): KernelError {
+    const { name, root, language, script } = this.#request
+    const message = this.row().message ?? 'it was stopped.'
+    const how = later === '' ? message : `${sentence(message)}${later}`
     return programEnded({ name, root, language, script, how, again: `imago restart ${name}` })
   }
 

@@ -90,6 +90,14 @@ export function handleOf(program: Program, among: readonly Program[]): string {
   return others.length > 1 ? fullName(program) : program.name
 }
 
+/** The same for each life of a program, and for no other: its name, file and folder; without a file, where it listens. */
+export const programKey = ({
+  name,
+  program,
+  cwd,
+  address,
+}: Pick<Program, 'name' | 'program' | 'cwd' | 'address'>) => [name, program || address, cwd].join('\0')
+
 /** What it and others that announce the same name are members of: what their kernels are called by. */
 export const groupOf = ({ name }: Pick<Program, 'name'>): string => nameFrom(name, 'program')
 

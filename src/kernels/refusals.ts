@@ -112,6 +112,14 @@ export const needsKey = (program: Program | undefined): string =>
     ? ''
     : ` ${program.name} (process ${program.pid}) listens, and needs its key. A person types: ${withKey(fullName(program))}`
 
+/** ` There is worker: attach {"name": "worker"} chooses it for calls without a name.` Empty where nothing else is there. */
+export function chooseText(others: readonly string[]): string {
+  const [first] = others
+  if (first === undefined) return ''
+  const chosen = `attach {"name": ${JSON.stringify(first)}} chooses it for calls without a name.`
+  return ` ${others.length === 1 ? 'There is' : 'There are'} ${others.join(', ')}: ${chosen}`
+}
+
 export const withKey = (attach: string): string => `imago attach ${shellWord(attach)} --key-file FILE`
 
 /**
@@ -248,17 +256,17 @@ export function tooManyMembers(
 export function programEnded(ended: {
   name: string
   root: string
-  script: string
+  script?: string | undefined
   how: string
   language: string
   /** Left out: the daemon knows it no more. */
   again?: string
 }): KernelError {
   const { name, root, script, how, language } = ended
-  const shown = relative(root, resolve(root, script))
-  const { again = `imago start ${language} --script ${shown}` } = ended
+  const shown = script === undefined ? undefined : relative(root, resolve(root, script))
+  const { again = `imago start ${language}${shown === undefined ? '' : ` --script ${shown}`}` } = ended
   return new KernelError('kernel_unavailable', {
-    message: `${name} (${shown}) has ended: ${how}`,
+    message: `${name}${shown === undefined ? '' : ` (${shown})`} has ended: ${how}`,
     next: `${again} starts it again, imago start ${language} a new one`,
     details: { reason: 'ended', kernel: name },
   })

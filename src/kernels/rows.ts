@@ -48,6 +48,8 @@ export interface NamedKernel {
   readonly root: string
   /** Where it runs, without links: its root, unless a person attached it for another project. */
   readonly folder: string
+  /** Which program it is: its next life is the same one. */
+  readonly program: string
   /** It is the image of a program of the user's, in whose place an empty one is never meant. */
   readonly hasProgram: boolean
   /** It has ended, and what takes its place is still looked for. */

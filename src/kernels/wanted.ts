@@ -7,7 +7,7 @@ export interface Wanted {
   readonly name?: string | undefined
   readonly root: string
   readonly env: Readonly<Record<string, string>>
-  /** The kernel that its caller has chosen for calls without a name. */
+  /** The kernel that its caller has chosen for calls without a name, by its key. */
   readonly chosen?: string | undefined
   /** How long a link that is being made again, or a successor, is waited for, in milliseconds. Left out: 10 s. */
   readonly patienceMs?: number
@@ -17,7 +17,7 @@ export interface Wanted {
   readonly mayName?: ((kernel: string) => boolean) | undefined
   /** It could as well be for all of a group. */
   readonly mayBeForAll?: boolean
-  /** Where the last call of this caller went that named no kernel either. */
+  /** Where the last call of this caller went that named no kernel either, by its key. */
   readonly lately?: string | undefined
   /** A person at a terminal asks, who may be told of programs of other projects. */
   readonly byPerson?: boolean | undefined
@@ -52,6 +52,8 @@ export interface ResolvedKernel {
   readonly begun?: true
   /** Beside that, what a caller may be told of programs that it could have meant: one that has ended, and one that needs its key. */
   readonly elsewhere?: string
+  /** The program that has left it over, as in `left over by train (process 8678), which has ended`. */
+  readonly leftBy?: string
   /** The call has named none, and could have meant these others. */
   readonly besides?: Besides
 }

@@ -123,7 +123,10 @@ class Shop {
         })
         return void (await turn())
       case 'choose':
-        this.#chosen = one([undefined, ...this.#kernels.list()], step.which)?.name
+        this.#chosen = one(
+          [undefined, ...this.#kernels.list().map(({ name }) => this.#kernels.keyOf(name))],
+          step.which,
+        )
         return
       case 'configure':
         this.#starts = {
@@ -168,9 +171,9 @@ class Shop {
     const ruled = this.#kernels.meant(wanted)
     try {
       const found = await this.#kernels.resolve(wanted)
-      this.#lately = found.name
+      this.#lately = this.#kernels.keyOf(found.name)
       assert.is(ruled?.name, found.name)
-      assert.is(this.#kernels.living({ ...wanted, lately: found.name })?.name, found.name)
+      assert.is(this.#kernels.living({ ...wanted, lately: this.#lately })?.name, found.name)
       return found
     } catch (error) {
       if (error instanceof KernelError) return error

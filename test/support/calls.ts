@@ -56,7 +56,8 @@ export function openTestCalls(
       isReloaded: () => false,
       ruledAs: ({ name, cwd }) => ({ name, otherNames: [], roots: [cwd] }),
       areSeveral: wanted => kernels.areSeveral?.(wanted) === true,
-      lasts: name => kernels.lasts?.(name) === true,
+      lasts: key => kernels.lasts?.(key) === true,
+      keyOf: name => kernels.keyOf?.(name) ?? name,
       rootsOf: name => kernels.rootsOf?.(name) ?? [],
       attachable: (name, root) =>
         kernels.attachable?.(name, root) ?? { name: null, otherNames: [], roots: [], elsewhere: false },
