@@ -190,6 +190,14 @@ export class Attachments {
     return this.joinable(root).filter(one => !ended.some(kernel => kernel.isBeside(one)))
   }
 
+  /** Programs that listen and are the next life of one that has ended: what has begun after its end. */
+  listeningAfter({ alive, root, program, endedOn = '' }: NamedKernel): readonly Listening[] {
+    if (alive) return []
+    const isNext = (one: Listening) =>
+      one.standing !== 'orphan' && programKey(one) === program && one.announced_at > endedOn
+    return this.unclaimed(root).filter(isNext)
+  }
+
   #isEnding({ alive, pid }: AttachedKernel): boolean {
     return alive && pid !== undefined && !this.#options.programs.lives(pid)
   }
@@ -535,7 +543,7 @@ export class Attachments {
     const free = (name: string) => {
       const known = kernels.get(name)
       if (!(known instanceof AttachedKernel)) return !known?.alive
-      return known.root === root && !known.isTaken && (!known.isFollowed || isAgain(known))
+      return !known.isTaken && (!known.isFollowed || (known.root === root && isAgain(known)))
     }
     const { name, server } = languageAt(address)
     const own = nameFrom(program?.name ?? '', server ? name : 'program')

@@ -161,6 +161,10 @@ export class AttachedKernel implements NamedKernel {
     return this.alive && this.root === root && this.#known.announced === announced
   }
 
+  get begunOn(): string {
+    return this.#known.announced_at ?? ''
+  }
+
   /** When it ended, as programs tell the time: when its link broke, where its end was known later. */
   get endedOn(): string {
     return this.#endedOn
@@ -210,6 +214,10 @@ export class AttachedKernel implements NamedKernel {
       return false
     if (parent === undefined || !this.#options.programs.lives(parent)) return false
     return this.#options.now() - this.#endedAt < FOLLOWED_MS
+  }
+
+  get isExpected(): boolean {
+    return this.isFollowed && this.#unfollowed === undefined && this.#options.now() - this.#endedAt < GAP_MS
   }
 
   /** Those of the programs that could take its place: what began after its end, or else while it lived. */
@@ -350,8 +358,7 @@ export class AttachedKernel implements NamedKernel {
   async living(patienceMs = AWAY_MS): Promise<Kernel> {
     const longest = Math.min(AWAY_MS, patienceMs)
     if (this.alive && this.#away !== null) await this.settled(longest)
-    if (this.isFollowed && this.#unfollowed === undefined && this.#options.now() - this.#endedAt < GAP_MS)
-      await this.settled(longest)
+    if (this.isExpected) await this.settled(longest)
     if (!this.alive && this.mayListenAgain) {
       this.#trying ??= this.#tryAgain().finally(() => {
         this.#trying = undefined

@@ -56,6 +56,14 @@ export class KernelNames extends Map<string, NamedKernel> {
     return named !== undefined && this.#keys.get(named) === key ? named : this.#former.get(key)
   }
 
+  /** Kernels that live, of the program of one that has ended, and have begun after its end. */
+  livesAfter(held: NamedKernel): NamedKernel[] {
+    if (held.alive) return []
+    const { program, endedOn = '' } = held
+    const isNext = (one: NamedKernel) => one.alive && one.program === program && (one.begunOn ?? '') > endedOn
+    return this.in(held.root).filter(isNext)
+  }
+
   /** Those of a root, which is without links. */
   in(root: string): NamedKernel[] {
     return [...this.values()].filter(kernel => kernel.root === root)

@@ -21,16 +21,7 @@ import {
 import { KernelError } from './kernel-error.ts'
 import { KernelNames } from './kernel-names.ts'
 import { type CrashLimits, type KernelRequest, OwnedKernel } from './owned-kernel.ts'
-import {
-  ALL_OF_GROUP,
-  type Announced,
-  becauseOf,
-  fullName,
-  groupOf,
-  isCalled,
-  isTarget,
-  programKey,
-} from './programs.ts'
+import { ALL_OF_GROUP, type Announced, becauseOf, fullName, groupOf, isCalled, isTarget } from './programs.ts'
 import {
   badRoot,
   begunAgain,
@@ -152,7 +143,8 @@ class OpenKernels {
     const { name, root } = wanted
     const settled = name === undefined ? this.#kernels.of(wanted.chosen) : this.#kernels.get(found.name)
     const place = settled && this.#attachments.placeOf(settled)
-    if (place?.standing === 'orphan') return { ...found, leftBy: leftBy(found.name, place.leftBy) }
+    if (place?.standing === 'orphan')
+      return { ...found, leftBy: leftBy(settled?.announced?.name ?? found.name, place.leftBy) }
     if (place !== undefined && place.standing !== 'helper') return found
     if (name !== undefined && name !== settled?.group) return found
     const isMeant = (one: { readonly group: string }) => name === undefined || one.group === name
@@ -676,23 +668,27 @@ class OpenKernels {
   /** Whether calls are still for `lately`, which has ended by itself: its next life, or no other that is there already. */
   #isAwaited(lately: NamedKernel, firsts: readonly Candidate[], root: string): boolean {
     if (lately.alive || lately.wasStopped || lately.root !== root || !this.#isMember(lately)) return false
-    if (lately.isFollowed || lately.mayListenAgain || isMeantStill(lately)) return true
+    if (lately.isExpected || lately.mayListenAgain || isMeantStill(lately)) return true
     const { language } = lately.row()
     return !(firsts.length === 1 && firsts[0]?.program?.language === language)
   }
 
   /** The kernel that a caller has chosen or called before, or its next life. Throws where it has ended without one. */
-  #again(held: NamedKernel, { root, mayName = () => true }: Wanted): Found {
+  #again(held: NamedKernel, wanted: Wanted): Found {
+    const root = realOf(wanted.root)
+    const [next, ...others] = this.#kernels.livesAfter(held)
+    const listening = held.root === root ? this.#attachments.listeningAfter(held) : []
+    if (isFull(listening) && (listening.length > 1 || next !== undefined))
+      throw severalListen(root, listening, wanted)
+    if (isFull(listening)) return { type: 'program', program: listening[0] }
+    if (held.alive || (next !== undefined && others.length === 0))
+      return { type: 'kernel', named: next ?? held }
     const isNamed = this.#kernels.get(held.name) === held
-    if (isMeantStill(held) || (isNamed && (held.isFollowed || held.mayListenAgain)))
+    if (isNamed && (held.isExpected || held.mayListenAgain || isMeantStill(held)))
       return { type: 'kernel', named: held }
-    const again = (one: Program) => programKey(one) === held.program
-    const program = held.root === realOf(root) && this.#attachments.unclaimed(held.root).find(again)
-    if (program) return { type: 'program', program }
-    const others = this.#rosterOf(realOf(root))
-      .firsts.map(({ name }) => name)
-      .filter(mayName)
-    throw held.over(`${this.#lastEnd(held.root, held)}${chooseText(others)}`)
+    const { mayName = () => true } = wanted
+    const there = this.#rosterOf(root).firsts.map(({ name }) => name)
+    throw held.over(`${this.#lastEnd(held.root, held)}${chooseText(there.filter(mayName))}`)
   }
 
   /** Whether somebody has started or attached it: neither the image that calls began by themselves, nor a supervisor. */

@@ -88,6 +88,7 @@ export class OwnedKernel implements NamedKernel {
   readonly program: string
   readonly announced = undefined
   readonly isFollowed = false
+  readonly isExpected = false
   readonly mayListenAgain = false
   #request: KernelRequest
   readonly #options: OwnedKernelOptions
@@ -111,7 +112,7 @@ export class OwnedKernel implements NamedKernel {
     this.name = this.group = request.name
     this.root = this.folder = request.root
     this.hasProgram = request.script !== undefined
-    this.program = `${request.language} ${request.script ?? ''}`
+    this.program = [request.root, request.language, request.script].join('\0')
     this.#request = request
     this.#options = options
     this.#lost = lost

@@ -116,9 +116,15 @@ export const needsKey = (program: Program | undefined): string =>
 export function chooseText(others: readonly string[]): string {
   const [first] = others
   if (first === undefined) return ''
-  const chosen = `attach {"name": ${JSON.stringify(first)}} chooses it for calls without a name.`
-  return ` ${others.length === 1 ? 'There is' : 'There are'} ${others.join(', ')}: ${chosen}`
+  if (others.length === 1)
+    return ` There is ${first}: attach {"name": "${first}"} chooses it for calls without a name.`
+  const shown = others.slice(0, MOST_SHOWN).join(', ')
+  const more = others.length > MOST_SHOWN ? ` and ${others.length - MOST_SHOWN} more` : ''
+  return ` There are ${shown}${more}: attach {"name": NAME} chooses one for calls without a name.`
 }
+
+/** Programs that are named in one sentence. */
+const MOST_SHOWN = 5
 
 export const withKey = (attach: string): string => `imago attach ${shellWord(attach)} --key-file FILE`
 

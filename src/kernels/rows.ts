@@ -54,6 +54,8 @@ export interface NamedKernel {
   readonly hasProgram: boolean
   /** It has ended, and what takes its place is still looked for. */
   readonly isFollowed: boolean
+  /** The same, and so lately that calls wait for that. */
+  readonly isExpected: boolean
   /** It has ended, and a call joins what may listen in its place by now. */
   readonly mayListenAgain: boolean
   /** It, or the script it runs, has begun so lately that its program may not have loaded all of its code yet. */
@@ -69,7 +71,8 @@ export interface NamedKernel {
   row(): KernelRow
   /** What it printed while no evaluation ran. */
   readonly background: Background | undefined
-  /** When it ended, as programs tell the time; of a program alone. */
+  /** When it began to listen and when it ended, as programs tell the time; of a program alone. */
+  readonly begunOn?: string
   readonly endedOn?: string
   /** What a call is told that can only have meant the image that has ended; `later`: what has ended since. */
   over(later?: string): KernelError

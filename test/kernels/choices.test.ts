@@ -15,14 +15,16 @@ const test = suite('programs that were chosen')
 let folder = ''
 let shop = ''
 let programs = new FakePrograms()
-let kernels: Kernels = openKernels({ launch: new FakeLauncher().launch })
+let launcher = new FakeLauncher()
+let kernels: Kernels = openKernels({ launch: launcher.launch })
 
 test.before.each(() => {
   folder = realpathSync(mkdtempSync(join(tmpdir(), 'imago-chosen-')))
   shop = join(folder, 'shop')
   for (const name of ['shop', 'home', 'other']) mkdirSync(join(folder, name))
   programs = new FakePrograms()
-  kernels = openKernels({ launch: new FakeLauncher().launch, home: join(folder, 'home'), programs })
+  launcher = new FakeLauncher()
+  kernels = openKernels({ launch: launcher.launch, home: join(folder, 'home'), programs })
 })
 
 test.after.each(async () => {
@@ -33,8 +35,12 @@ test.after.each(async () => {
 const here = (more: Partial<Wanted> = {}): Wanted => ({ root: shop, env: {}, patienceMs: 0, ...more })
 
 /** `imago run` names each program after its folder; nothing that is started later takes its place by itself. */
-const runs = (pid: number, script: string) =>
-  programs.announce({ name: 'shop', pid, cwd: shop, program: join(shop, script) })
+const runs = (pid: number, script: string, parent?: number) =>
+  programs.announce({
+    ...{ name: 'shop', pid, cwd: shop, program: join(shop, script) },
+    announced_at: new Date().toISOString(),
+    ...(parent !== undefined && { parent }),
+  })
 
 /** Attaches to the program of that number; what stands for it in choices. */
 async function attach(pid: number): Promise<{ name: string; key: string }> {
@@ -42,11 +48,15 @@ async function attach(pid: number): Promise<{ name: string; key: string }> {
   return { name, key: kernels.keyOf(name) }
 }
 
+/** What begins after this, begins later than what has ended by then. */
+const pass = () => new Promise(resolve => setTimeout(resolve, 2))
+
 async function end(pid: number): Promise<void> {
+  await pass()
   const at = programs.joinings.findLastIndex(({ process }) => process?.pid === pid)
   programs.end(pid)
   programs.kernels[at]?.die({ reason: 'exited', message: `Process ${pid} has ended.` })
-  await new Promise(resolve => setImmediate(resolve))
+  await pass()
 }
 
 const HOW = ['chosen', 'lately'] as const
@@ -83,18 +93,48 @@ test('another program that bears its name by now is not taken for it', async () 
   assert.is((await kernels.resolve(here({ chosen: jobs.key }))).name, 'shop')
 })
 
-test('the same program is, when it runs again', async () => {
+for (const shell of [undefined, 3])
+  for (const how of HOW)
+    test(`the same program is, when it runs again, ${shell ? 'from a shell that lives' : 'by itself'}, as ${how}`, async () => {
+      runs(500, 'web.py', shell)
+      const web = await attach(500)
+      runs(501, 'jobs.py', shell)
+      const jobs = await attach(501)
+      await end(500)
+      runs(502, 'web.py', shell && 4)
+      for (let call = 1; call <= 3; call++) {
+        const { kernel } = await kernels.resolve(here({ [how]: web.key }))
+        assert.is(kernel.identity.pid, programs.latest.identity.pid)
+      }
+      assert.is((await kernels.resolve(here({ [how]: jobs.key }))).name, jobs.name)
+    })
+
+test('where it runs again twice, one has to be chosen', async () => {
   runs(500, 'web.py')
   const web = await attach(500)
-  runs(501, 'jobs.py')
-  await attach(501)
   await end(500)
-  runs(502, 'web.py')
-  for (const how of HOW) {
-    const { name, kernel } = await kernels.resolve(here({ [how]: web.key }))
-    assert.equal([name, kernel.identity.pid], [web.name, programs.latest.identity.pid])
-  }
-  assert.is(kernels.keyOf(web.name), web.key)
+  for (const pid of [501, 502]) runs(pid, 'web.py')
+  const { details } = await refusal(kernels.resolve(here({ chosen: web.key })))
+  assert.equal([details.reason, details.announced], ['several', ['shop-501', 'shop-502']])
+})
+
+test('a worker beside it that was there before its end is not its next life', async () => {
+  for (const pid of [500, 501]) runs(pid, 'web.py')
+  const [web, fellow] = [await attach(500), await attach(501)]
+  await end(500)
+  const { message } = await refusal(kernels.resolve(here({ chosen: web.key })))
+  assert.match(message, `There is ${fellow.name}: attach {"name": "${fellow.name}"} chooses it`)
+})
+
+test('an image that crashed is not begun under a name that is a program by now', async () => {
+  const { name } = await kernels.resolve(here())
+  const key = kernels.keyOf(name)
+  launcher.latest.die({ reason: 'killed', message: 'It was killed' })
+  await pass()
+  programs.announce({ name, pid: 500, cwd: shop, program: join(shop, 'web.py') })
+  await attach(500)
+  await refusal(kernels.resolve(here({ chosen: key })))
+  assert.is(launcher.requests.length, 1)
 })
 
 test('one that alone listens after it is attached, with a word, where it was only called and not chosen', async () => {
@@ -113,7 +153,7 @@ test('code of one language goes to no program of another', async () => {
   runs(500, 'web.py')
   await attach(500)
   programs.kernels[0]?.die({ reason: 'exited', message: 'lisp has ended.' })
-  await new Promise(resolve => setImmediate(resolve))
+  await pass()
   programs.failures.push(new WireError('LINK_REFUSED', 'nobody listens there'))
   const none = await refusal(kernels.resolve(here({ lately: 'lisp' })))
   assert.match(none.message, /^lisp has ended\./)
@@ -149,9 +189,9 @@ test('the name of an empty image that was stopped makes no program an empty imag
   assert.is((await refusal(kernels.resolve(here()))).details.reason, 'several')
 })
 
-test('a program of another project keeps its name while it has ended', async () => {
+test('a program of another project keeps its name while its next life is looked for', async () => {
   const other = join(folder, 'other')
-  programs.announce({ name: 'web', pid: 500, cwd: other })
+  programs.announce({ name: 'web', pid: 500, cwd: other, parent: 3 })
   await kernels.attach({ target: '500', root: other })
   await end(500)
   programs.announce({ name: 'web', pid: 501, cwd: shop })
