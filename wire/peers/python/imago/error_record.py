@@ -228,14 +228,12 @@ def _secrets_in(value):
     """``(kind, text)`` of each local that is named as a secret, and is a text."""
     from imago.redaction import secret_named
 
-    if type(value) in (list, tuple):
-        for one in value:
-            yield from _secrets_in(one)
-    elif type(value) is dict:
+    if type(value) is dict:
         name, shown = value.get('name'), value.get('repr')
         kind = secret_named(name) if type(name) is str and type(shown) is str else None
         text = shown[1:-1] if kind is not None and shown[:1] in '"\'' else ''
         if _is_distinct(text):
             yield kind, text
-        for one in value.values():
-            yield from _secrets_in(one)
+        value = list(value.values())
+    for one in value if type(value) in (list, tuple) else ():
+        yield from _secrets_in(one)

@@ -89,9 +89,6 @@ class _Loader:
     def __getattr__(self, name):
         return getattr(self._loader, name)
 
-    def create_module(self, spec):
-        return self._loader.create_module(spec)
-
     def exec_module(self, module):
         module.__spec__.loader = module.__loader__ = self._loader
         self._loader.exec_module(module)
@@ -199,9 +196,7 @@ def _wsgi_of(frame, arguments):
     # A server has it in a variable of that name, which may not be set yet.
     is_named = 'environ' in code.co_varnames
     # An application takes two arguments.
-    missed, misses = _without_request.get(id(code), (code, 0))
-    if missed is not code:
-        misses = 0
+    _, misses = _without_request.get(id(code), (code, 0))
     if not is_named and (len(arguments) < 2 or misses >= _MOST_MISSES):
         return None
     values = suspended_variables(frame)
@@ -277,9 +272,6 @@ def _celery_told(task, error, kind, how=''):
         return
     name = name[1][:WHERE_CHARS]
     _told(error, kind, where=lambda: ('task %s%s' % (name, how), ('task', name)))
-
-
-_CELERY = {'task_retry': _celery_retries, 'task_failure': _celery_fails}
 
 
 # Tests
@@ -366,7 +358,7 @@ _JOIN = {
     'quart.signals': _at_signals({'got_request_exception': _quart_failed}),
     'litestar.middleware._internal.exceptions.middleware': _litestar,
     'litestar.middleware.exceptions.middleware': _litestar,
-    'celery.signals': _at_signals(_CELERY, dispatch_uid='imago'),
+    'celery.signals': _at_signals({'task_retry': _celery_retries, 'task_failure': _celery_fails}, dispatch_uid='imago'),
     '_pytest.config': _pytest,
     'rich.traceback': _rich,
     'loguru._logger': _loguru,

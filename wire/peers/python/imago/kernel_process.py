@@ -25,9 +25,6 @@ class KernelProcess:
     def __init__(self, invitation, kernel_of):
         self._ending = native.Event()
         self._kernel = kernel = kernel_of(self.end)
-        self._session = kernel.session
-        self._output = kernel.output
-        self._interrupts = kernel.interrupts
         self._evaluator = kernel.evaluator
         self._errors = self._evaluator.errors.of_program
         self._connecting = Connecting(kernel.session, invitation, self._ending)
@@ -38,7 +35,7 @@ class KernelProcess:
 
     def run(self):
         """Serves until the daemon says ``stop`` or is gone; the script, where there is one, goes first."""
-        self._interrupts.install()
+        self._kernel.interrupts.install()
         self._streams.install()
         os.register_at_fork(after_in_child=self._become_child)
         sys.addaudithook(self._before_children)
@@ -46,14 +43,14 @@ class KernelProcess:
             self._errors.begin()
         native.start(self._connect, 'imago-link')
         if self._script is not None:
-            self._session.connected.wait(FIRST_LINK)
+            self._kernel.session.connected.wait(FIRST_LINK)
             if not self._ending.is_set():
-                self._script.run(self._evaluator, self._interrupts)
+                self._script.run(self._evaluator, self._kernel.interrupts)
         if not self._ending.is_set():
             self._evaluator.run()
         self._evaluator.finish()
-        self._output.flush()
-        self._session.close()
+        self._kernel.output.flush()
+        self._kernel.session.close()
         sys.stdin, sys.stdout, sys.stderr = sys.__stdin__, sys.__stdout__, sys.__stderr__
 
     def end(self):
@@ -64,7 +61,7 @@ class KernelProcess:
         # A watchdog without need of the interpreter, which C code may hold.
         faulthandler.dump_traceback_later(LEAVE, exit=True, file=open(os.devnull, 'w'))
         self._evaluator.stop()
-        self._interrupts.leave()
+        self._kernel.interrupts.leave()
 
     def watch(self, lifeline):
         """Ends this process when the daemon has let go of the lifeline."""
@@ -85,7 +82,7 @@ class KernelProcess:
 
     def _before_children(self, event, args):
         if event in _STARTS_A_CHILD:
-            self._output.flush()
+            self._kernel.output.flush()
             self._evaluator.starts_child()
 
     def _become_child(self):
@@ -94,8 +91,8 @@ class KernelProcess:
         if self._errors is not None:
             self._errors.end()
         self._streams.leave_link()
-        self._session.drop()
+        self._kernel.session.drop()
         self._evaluator.suspensions.become_child()
         if self._evaluator.holder is not None:
             self._evaluator.holder.become_child()
-        self._interrupts.become_child()
+        self._kernel.interrupts.become_child()

@@ -300,9 +300,7 @@ class Acceptor:
                 channel = self._channel.accept()
                 wait = AGAIN
             except OSError as error:
-                if self._closed:
-                    break
-                if error.errno == errno.ECONNABORTED:
+                if self._closed or error.errno == errno.ECONNABORTED:
                     continue
                 is_lost = isinstance(error, Lost) or not self._channel.is_ours()
                 if (is_lost or error.errno not in _NO_ROOM) and self._made_anew():

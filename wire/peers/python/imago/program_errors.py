@@ -159,8 +159,7 @@ class ProgramErrors:
             if before is None:
                 self._number += 1
             # One that comes again keeps its number, which somebody may have read.
-            entry = _Entry(self._number if before is None else before.number, before, kind)
-            entry.tell(error, path, (kind, site))
+            entry = _Entry(self._number if before is None else before.number, before, kind, error, path, (kind, site))
             if whole or before is None:
                 entry.raised, entry.where, entry.said = raised or exceptions.bare(error), text, said
             else:
@@ -180,15 +179,13 @@ class _Entry:
         'number', 'kind', 'first', 'last', 'times', 'where', 'said', 'raised', 'shown_at', '_object', '_reach', '_sites'
     )  # fmt: skip
 
-    def __init__(self, number, before, kind):
+    def __init__(self, number, before, kind, error, path, site):
         self.number = number
         self.kind = kind
         self.last = time.time()
         self.first = self.last if before is None else before.first
         self.times = 1 if before is None else before.times + 1
         self.shown_at = None
-
-    def tell(self, error, path, site):
         self._object = id(error), id(type(error))
         self._reach = len(path), path[:1], path[-1:]
         self._sites = {site}
@@ -231,10 +228,7 @@ class _Entry:
 
 def _key_of(kept, error, path):
     """What the exception is known by where it has been taken down, whoever spoke of it then."""
-    for known_by in reversed(list(kept)):
-        if kept[known_by].is_of(error, path):
-            return known_by
-    return None
+    return next((known_by for known_by in reversed(list(kept)) if kept[known_by].is_of(error, path)), None)
 
 
 def _lines(error):
@@ -361,7 +355,12 @@ class _Hooks:
     def lead_to(self, errors):
         self.errors = errors
         for place, there, make, put in self._places():
-            self._put(place, there, make, put)
+            hook, before = self._placed.get(place, (None, None))
+            # One that somebody has put on top of ours leads to it already.
+            if hook is None or (there is before and there is not hook):
+                made = make(there)
+                self._placed[place] = made, there
+                put(made)
         frameworks.begin(self.tell)
 
     def leave(self, errors):
@@ -371,7 +370,11 @@ class _Hooks:
         if self.errors is not None:
             return
         for place, there, _, put in self._places():
-            self._take(place, there, put)
+            hook, before = self._placed.get(place, (None, None))
+            if hook is not None and there is hook:
+                # A daemon may detach while the program stops listening.
+                self._placed.pop(place, None)
+                put(before)
         frameworks.end()
 
     def _places(self):
@@ -385,25 +388,9 @@ class _Hooks:
             yield place, getattr(module, name), make, functools.partial(setattr, module, name)
         yield 'record', logging.getLogRecordFactory(), self._logged, logging.setLogRecordFactory
 
-    def _put(self, place, there, make, put):
-        hook, before = self._placed.get(place, (None, None))
-        # One that somebody has put on top of ours leads to it already.
-        if hook is None or (there is before and there is not hook):
-            made = make(there)
-            self._placed[place] = made, there
-            put(made)
-
-    def _take(self, place, there, put):
-        hook, before = self._placed.get(place, (None, None))
-        if hook is not None and there is hook:
-            # A daemon may detach while the program stops listening.
-            self._placed.pop(place, None)
-            put(before)
-
     def _stands(self, place, hook):
         """Whether a hook of ours is there yet, and not just called by somebody who has kept it."""
-        placed = self._placed.get(place)
-        return placed is not None and placed[0] is hook
+        return self._placed.get(place, (None, None))[0] is hook
 
     def _uncaught(self, before):
         def excepthook(kind, error, trace):
@@ -452,12 +439,10 @@ class _Hooks:
     def _logged(self, before):
         def make_record(*args, **named):
             record = before(*args, **named)
-            if not self._stands('record', make_record):
-                return record
             exc_info = given('exc_info', 6, args, named)
-            name = given('name', 0, args, named)
-            name = name if type(name) is str else None
-            if type(exc_info) is tuple and len(exc_info) == 3:
+            if self._stands('record', make_record) and type(exc_info) is tuple and len(exc_info) == 3:
+                name = given('name', 0, args, named)
+                name = name if type(name) is str else None
                 message, line = given('msg', 4, args, named), given('lineno', 3, args, named)
                 said = _worded(message, given('args', 5, args, named)) if type(message) is str else None
                 site = name, line if type(line) is int else None
@@ -476,9 +461,7 @@ class _Hooks:
         ``evaluation`` finds the one that the error belongs to, if it is one of a caller's.
         """
         errors = self.errors
-        if errors is None or getattr(self._at_work, 'now', False):
-            return
-        if not issubclass(type(error), BaseException):
+        if errors is None or getattr(self._at_work, 'now', False) or not issubclass(type(error), BaseException):
             return
         self._at_work.now = True
         try:

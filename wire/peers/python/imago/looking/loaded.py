@@ -127,9 +127,7 @@ def is_imago(name):
 
 def programs_first(found):
     """Modules in an order in which the program's own come before those of Python and of what is installed."""
-    libraries = [(is_library(name, namespace), name, (name, module, namespace)) for name, module, namespace in found]
-    libraries.sort(key=lambda one: one[:2])
-    return [one[2] for one in libraries]
+    return sorted(found, key=lambda one: (is_library(one[0], one[2]), one[0]))
 
 
 def home_of(value):
@@ -156,7 +154,8 @@ class Imports:
             return False
         other = self._lookups.stored(sys.modules, home)
         own = instance_dict(other) if inherits(other, ModuleType) else None
-        return own is not None and self._lookups.stored(own, _given_name(value) or name) is value
+        given = class_name(value) if is_class(value) else plain(value.__name__)
+        return own is not None and self._lookups.stored(own, given or name) is value
 
 
 def nearest_modules(name):
@@ -209,7 +208,3 @@ def elsewhere(name):
     programs, libraries = groups
     found = {libraries[other]: True for other in nearest(name, libraries)}
     return {**found, **{programs[other]: False for other in nearest(name, programs)}}
-
-
-def _given_name(value):
-    return class_name(value) if is_class(value) else plain(value.__name__)

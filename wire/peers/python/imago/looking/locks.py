@@ -115,14 +115,14 @@ class Locks:
 
     def _enters(self, frame, lock):
         found = [_leads_to(frame, path) for path in self._withs(frame) if path is not None]
-        return any(one is lock or class_label(type(one)) in _CONDITIONS and _has(one, lock) for one in found)
+        return any(one is lock or class_label(type(one)) in _CONDITIONS and own_field(one, "_lock") is lock for one in found)
 
     def _may_release(self, frame, lock):
         listed = self._listed(frame.f_code)
         paths = [loads(listed[:at]) for at, one in enumerate(listed) if one.argval in _RELEASES]
         # What cannot be followed may be that lock.
         found = [ABSENT if path is None else _leads_to(frame, path) for path in paths]
-        return any(one is ABSENT or one is lock or _has(one, lock) for one in found)
+        return any(one is ABSENT or one is lock or own_field(one, "_lock") is lock for one in found)
 
     def _is_for_good(self, one):
         """Whether it waits until it has the lock. A task may be in a `with` that gives up for it."""
@@ -163,10 +163,6 @@ def _leads_to(frame, path):
         return followed(frame, *path)
     except Unresolved:
         return ABSENT
-
-
-def _has(found, lock):
-    return own_field(found, "_lock") is lock
 
 
 def _lasting(path, after):

@@ -158,12 +158,13 @@ def globals_page(namespace, query):
     Python's own and not listed; a key that is no exact `str`, or no text that can be sent, is no name.
     """
     limit = max(1, min(query.get("limit", 100), _PAGE_MAX_NAMES))
-    after, wanted, modules = query.get("after") or "", query.get("filter"), query.get("modules", False)
+    after, wanted = query.get("after") or "", (query.get("filter") or "").casefold()
+    modules = query.get("modules", False)
     of_ipython = _of_ipython(namespace)
 
     def select(pairs):
-        if wanted is not None:
-            pairs = _filtered(pairs, wanted.casefold())
+        if wanted:
+            pairs = [pair for pair in pairs if type(pair[0]) is str and wanted in pair[0].casefold()]
         if of_ipython:
             pairs = [pair for pair in pairs if type(pair[0]) is not str or pair[0] not in of_ipython]
         return _select(pairs, limit, after, modules)
@@ -176,7 +177,7 @@ def globals_page(namespace, query):
         sendable = [pair for pair in entries(namespace) if type(pair[0]) is str and clean(pair[0]) == pair[0]]
         page, total, more = select(sendable)
     answer = {"globals": [{"name": name, "type_name": type_name(value)} for name, value in page], "total": total}
-    hidden = sum(wanted is None or wanted.casefold() in name.casefold() for name in of_ipython)
+    hidden = sum(wanted in name.casefold() for name in of_ipython)
     if hidden:
         answer["hidden"] = hidden
     if more:
@@ -197,17 +198,13 @@ def _of_ipython(namespace):
     )
 
 
-def _filtered(pairs, folded):
-    return [pair for pair in pairs if type(pair[0]) is str and folded in pair[0].casefold()]
-
-
 def _select(pairs, limit, after, modules):
     """`(page, total, more)`: the first `limit` pairs after `after`, how many match, and whether others follow.
 
     Each name is touched once, while all is decided about it: with very many names, fetching them from memory is what
     takes the time. A value of the same type as the one before it is not asked again whether it is a module.
     """
-    kept, bound = [], _Top()
+    kept, bound = [], None
     left_out, known = 0, None
     for name, value in pairs:
         if type(name) is not str or ("__" in name and is_dunder(name)):
@@ -219,22 +216,15 @@ def _select(pairs, limit, after, modules):
                 left_out += 1
                 continue
             known = kind
-        if name < bound and name > after:
+        if (bound is None or name < bound) and name > after:
             kept.append((name, value))
             if len(kept) >= 2 * limit:
                 kept.sort(key=_first)
                 del kept[limit:]
                 bound = kept[-1][0]
     kept.sort(key=_first)
-    more = type(bound) is str or len(kept) > limit
+    more = bound is not None or len(kept) > limit
     return kept[:limit], len(pairs) - left_out, more
-
-
-class _Top:
-    """Comes after every name."""
-
-    def __gt__(self, name):
-        return True
 
 
 # The look `apropos`: names in the whole image that contain a text.
@@ -257,15 +247,13 @@ def apropos(image, query):
     searched, complete = search.run(list(_spaces(image.namespace, within)))
     after = query.get("after")
     matches = search.matches
-    total = len(matches)
     if after is not None:
         place = (_rank_of(after, image.namespace), after)
         matches = [match for match in matches if match[0] > place]
-    limit = max(1, min(query.get("limit", 50), _MOST_FOUND))
-    page = nsmallest(limit, matches, key=_first)
+    page = nsmallest(max(1, min(query.get("limit", 50), _MOST_FOUND)), matches, key=_first)
     answer = {
         "matches": [named_thing(name, value, last, in_class) for (_, name), value, last, in_class in page],
-        "total": total if complete else None,
+        "total": len(search.matches) if complete else None,
         "searched": searched,
     }
     if len(matches) > len(page):
@@ -295,8 +283,7 @@ class _Search:
     def _space(self, rank, module, namespace):
         prefix = "" if namespace is builtins.__dict__ or rank == _TOP else f"{module}."
         if rank != _TOP and self._fits(module.rpartition(".")[2], module):
-            value = loaded_module(module)
-            self.matches.append(((rank, module), value, module.rpartition(".")[2], False))
+            self.matches.append(((rank, module), loaded_module(module), module.rpartition(".")[2], False))
         for name, value in entries(namespace):
             if type(name) is not str or clean(name) != name:
                 continue
@@ -321,20 +308,17 @@ def _spaces(namespace, within):
     own = own_name(namespace)
     if within in (None, own):
         yield _TOP, own, namespace
-    seen = {id(namespace)}
     loaded = modules()
     # A module that is loaded under several names is told under its own.
     loaded.sort(key=lambda one: plain(stored(one[2], "__name__")) != one[0])
-    kept = []
+    kept = {}
     for name, module, own in loaded:
         if within is not None and name != within and not name.startswith(within + "."):
             continue
-        if within is None and is_imago(name):
+        if own is namespace or within is None and is_imago(name):
             continue
-        if id(own) not in seen:
-            seen.add(id(own))
-            kept.append((name, module, own))
-    for name, _, own in programs_first(kept):
+        kept.setdefault(id(own), (name, module, own))
+    for name, _, own in programs_first(kept.values()):
         yield (_LIBRARY if is_library(name, own) else _PROGRAM), name, own
 
 

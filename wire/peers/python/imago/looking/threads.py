@@ -135,8 +135,7 @@ class Standing:
 def walked(frame):
     """`(frame, line)` from the outermost frame to this one; of a stack without an end, the inner part."""
     stack = [(one, one.f_lineno) for one in islice(outwards(frame), _DEEPEST)]
-    stack.reverse()
-    return stack
+    return stack[::-1]
 
 
 def filtered(standing, wanted):
@@ -367,9 +366,8 @@ def _main_ident(stacks):
 
 
 def _thread(ident, stack, names, main):
-    name = names.get(ident)
-    label = name or f"thread {ident} (not made by threading)"
-    return Standing(label, _role(stack, name, ident == main), stack, None)
+    name = names.get(ident) or f"thread {ident} (not made by threading)"
+    return Standing(name, _role(stack, name, ident == main), stack, None)
 
 
 def _role(stack, name, is_main):
@@ -385,7 +383,7 @@ def _role(stack, name, is_main):
             return "evaluating"
     if is_main:
         return "main"
-    return "imago" if name is not None and name.startswith("imago-") else "user"
+    return "imago" if name.startswith("imago-") else "user"
 
 
 def _task(task, stacks):

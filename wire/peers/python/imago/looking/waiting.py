@@ -180,6 +180,7 @@ def loads(before):
 # functions of the standard library around that. A function that is in neither table counts as running.
 
 # Compiled functions that wait, by what `called` makes of them.
+_CHILDREN = ("wait", "wait3", "wait4", "waitid", "waitpid")
 _LOCKS = (
     "_thread.lock.acquire",
     "_thread.lock.acquire_lock",
@@ -203,9 +204,9 @@ _WAITS = {
     "_signal.sigwait": "a signal (signal.sigwait)",
     "fcntl.flock": "the lock of a file (fcntl.flock)",
     "fcntl.lockf": "the lock of a file (fcntl.lockf)",
+    **{f"posix.{name}": f"the end of a child process (os.{name})" for name in _CHILDREN},
 }
 _NEXT_EVENT = "the next event of its event loop"
-_CHILDREN = ("wait", "wait3", "wait4", "waitid", "waitpid")
 _STREAMS = re.compile(
     r"_socket\.socket\.(accept|_accept|connect|recv\w*|send\w*)|_ssl\._SSLSocket\.(read|write|do_handshake)"
 )
@@ -256,9 +257,6 @@ def _compiled(label, receiver):
     text = _WAITS.get(label)
     if text is not None:
         return text
-    module, _, name = label.partition(".")
-    if module == "posix" and name in _CHILDREN:
-        return f"the end of a child process (os.{name})"
     if _STREAMS.fullmatch(label):
         return f"a socket ({label.rpartition('.')[2].strip('_')})"
     if _READS.fullmatch(label):
