@@ -350,14 +350,10 @@ function schemaAt(schema: JsonSchema, path: readonly string[]): JsonSchema | und
   return isRecord(here) ? here : undefined
 }
 
-function valueAt(args: unknown, path: readonly string[]): unknown {
-  let here = args
-  for (const step of path)
-    here =
-      typeof here === 'object' && here !== null && Object.hasOwn(here, step)
-        ? Reflect.get(here, step)
-        : undefined
-  return here
+function valueAt(here: unknown, [step, ...rest]: readonly string[]): unknown {
+  if (step === undefined) return here
+  const isThere = typeof here === 'object' && here !== null && Object.hasOwn(here, step)
+  return isThere ? valueAt(Reflect.get(here, step), rest) : undefined
 }
 
 const pathText = (path: readonly string[]) => path.join('.')
