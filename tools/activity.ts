@@ -692,15 +692,12 @@ function fitted(found: ThreadsShown): ThreadsShown {
 
 function bare(stack: StackShown): StackShown {
   const innermost = stack.frames.findLastIndex(frame => !isFolded(frame))
-  return {
-    ...stack,
-    frames: stack.frames.map((frame, index) => (index === innermost ? frame : bareFrame(frame))),
-  }
-}
-
-function bareFrame(frame: FrameShown): FrameShown {
-  if (isFolded(frame)) return frame
-  return { ...frame, locals: [], locals_omitted: frame.locals.length + frame.locals_omitted }
+  const frames = stack.frames.map((frame, index) =>
+    isFolded(frame) || index === innermost
+      ? frame
+      : { ...frame, locals: [], locals_omitted: frame.locals.length + frame.locals_omitted },
+  )
+  return { ...stack, frames }
 }
 
 /** Those in which the program stands first; what only waits in a library, as an idle worker does, is one line. */
@@ -772,9 +769,7 @@ function frameLines(frame: Frame): string[] {
   const lines = [`${place === '' ? '' : `${place} `}in ${oneLine(name)}${sinceWord(frame)}${times}`]
   if (source !== null && source.trim() !== '') lines.push(`  ${oneLine(source.trim())}`)
   lines.push(...locals.map(local => `    ${oneLine(local.name)} = ${oneLine(local.repr)}`))
-  if (locals_omitted > 0)
-    lines.push(
-      `    ${locals.length === 0 ? '' : 'and '}${counted(locals_omitted, 'local')}${locals.length === 0 ? ' not shown' : ' more'}`,
-    )
+  const left = counted(locals_omitted, 'local')
+  if (locals_omitted > 0) lines.push(`    ${locals.length === 0 ? `${left} not shown` : `and ${left} more`}`)
   return lines
 }

@@ -68,10 +68,8 @@ export const editFile = defineTool({
   show: result => showWritten('edited', result),
 })
 
-interface Arguments {
+interface Arguments extends Replacement {
   readonly path: string
-  readonly old_str: string
-  readonly new_str: string
   readonly count: number
 }
 
@@ -108,13 +106,8 @@ function replaced(
   text: string,
   { places, length, replacement }: Omit<Found, 'text'> & { readonly replacement: string },
 ): string {
-  const parts: string[] = []
-  let from = 0
-  for (const place of places) {
-    parts.push(text.slice(from, place), replacement)
-    from = place + length
-  }
-  return parts.join('') + text.slice(from)
+  const begins = [0, ...places.map(place => place + length)]
+  return begins.map((begin, at) => text.slice(begin, places[at])).join(replacement)
 }
 
 /** A text that was looked for in a file; `name` is that of the parameter that held it. */
@@ -301,9 +294,7 @@ interface Row {
 
 function rows(text: string): Row[] {
   const parts = text.split(/(\r\n|\r|\n)/)
-  const found: Row[] = []
-  for (let at = 0; at < parts.length; at += 2) found.push({ text: parts[at] ?? '', end: parts[at + 1] ?? '' })
-  return found
+  return parts.flatMap((part, at) => (at % 2 === 0 ? [{ text: part, end: parts[at + 1] ?? '' }] : []))
 }
 
 /** The lines of what was asked for; one that only ends the last line is none. */
@@ -328,14 +319,8 @@ function shown(
 
 const same = (text: string): string => text
 
-const ESCAPES: Readonly<Record<string, string>> = {
-  n: '\n',
-  r: '\r',
-  t: '\t',
-  '"': '"',
-  "'": "'",
-  '\\': '\\',
-}
+/** Other characters stand for themselves. */
+const ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t' }
 
 function unescaped(text: string): string {
   return text.replace(/\\([nrt"'\\])/g, (_, mark: string) => ESCAPES[mark] ?? mark)

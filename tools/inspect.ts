@@ -469,9 +469,7 @@ const rest = (handle: string | undefined): string =>
   handle === undefined ? '' : `; more: read_more ${handle}`
 
 /** How many slots, and how many subclasses, one answer has at most. */
-const SLOTS = 200
-
-const SUBCLASSES = 200
+const MOST_OF_A_CLASS = 200
 
 /** What the tools that look at a class have alike. */
 const OF_A_CLASS = {
@@ -496,7 +494,7 @@ export const classSlots = defineTool({
   examples: [{ args: { name: 'shop.Order' }, shows: 'the fields of a class, those it inherits included' }],
 
   handler({ name, package: inside }, context) {
-    const query = given<SlotsQuery>({ name, package: inside, limit: SLOTS })
+    const query = given<SlotsQuery>({ name, package: inside, limit: MOST_OF_A_CLASS })
     return lookUpName({ look: 'slots', query }, context)
   },
 
@@ -556,7 +554,7 @@ export const classHierarchy = defineTool({
   ],
 
   handler({ name, package: inside }, context) {
-    const query = given<HierarchyQuery>({ name, package: inside, limit: SUBCLASSES })
+    const query = given<HierarchyQuery>({ name, package: inside, limit: MOST_OF_A_CLASS })
     return lookUpName({ look: 'hierarchy', query }, context)
   },
 

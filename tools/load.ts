@@ -257,7 +257,7 @@ export const loadSystem = defineTool({
   async handler({ system, force }, context) {
     const evaluated = withoutNotes(await runWork({ type: 'system', system, force }, context))
     const raised = 'What was loaded before it stays loaded. Correct the file, and load the system again.'
-    const done = (ended: Done, text: PrintedOutput) => systemLoading(system, ended.loaded, { ended, text })
+    const done = systemLoading(system)
     return causeFirst(workOutcome(evaluated, { output: context.output, done, raised }), evaluated)
   },
 
@@ -283,20 +283,16 @@ function causeFirst<Result>(outcome: Outcome<Result>, evaluated: Evaluated): Out
   return { ...outcome, error: { ...outcome.error, message } }
 }
 
-function systemLoading(
-  system: string,
-  loaded: Loaded | undefined,
-  { ended, text }: { readonly ended: Done; readonly text: PrintedOutput },
-): SystemLoading {
-  return {
+const systemLoading =
+  (system: string) =>
+  ({ loaded, elapsed_ms, diagnostics }: Done, text: PrintedOutput): SystemLoading => ({
     system: loaded?.module ?? system,
     file: loaded?.file ?? null,
     added: loaded?.added ?? [],
-    ...diagnosed(ended.diagnostics),
+    ...diagnosed(diagnostics),
     ...text,
-    elapsed_ms: ended.elapsed_ms,
-  }
-}
+    elapsed_ms,
+  })
 
 function showSystem(result: SystemLoading): string {
   const { system, file, added, diagnostics = [], elapsed_ms } = result

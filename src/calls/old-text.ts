@@ -21,15 +21,14 @@ export async function runsOldText(
   run: Pick<Run, 'options' | 'caller' | 'mayLook'>,
   changes: readonly FileChange[],
 ): Promise<string | undefined> {
-  const {
-    options,
-    caller: { root },
-  } = run
+  const { options, caller } = run
   const files = changes.filter(({ path, after }) => after !== null && path.endsWith('.py')).slice(0, FILES)
-  const living = options.kernels.besides({ name: '', root }).filter(({ name }) => run.mayLook(name))
+  const living = options.kernels
+    .besides({ name: '', root: caller.root })
+    .filter(({ name }) => run.mayLook(name))
   if (files.length === 0) return undefined
   try {
-    const { kernels } = await options.kernels.project(root, undefined)
+    const { kernels } = await options.kernels.project(caller.root, undefined)
     const listening = kernels.filter(
       ({ name, state, language }) =>
         language === DEFAULT_LANGUAGE.name && ['listens', 'helper'].includes(state) && run.mayLook(name),

@@ -27,7 +27,7 @@ export interface PolicyDesk {
    * What the rules say of an operation on a kernel. Of a kernel of another project only what a rule allows is allowed; of one
    * of the client's own, all that no rule denies or has asked about.
    */
-  judge(request: JudgeRequest): Pick<CheckReport, 'decision' | 'by'>
+  judge(request: JudgeRequest): Decided
   accept(request: AcceptRequest): Promise<Outcome<AcceptResult>>
 }
 
@@ -110,24 +110,20 @@ export interface CheckReport {
   readonly notes: readonly string[]
 }
 
-interface MatchingRule {
-  readonly decision: Decision
+type Decided = Pick<CheckReport, 'decision' | 'by'>
+
+interface MatchingRule extends Decided {
   readonly about: string
-  readonly by: string
 }
 
-interface PartReport {
+interface PartReport extends Decided {
   readonly effect: Effect | null
   readonly path: string | null
-  readonly decision: Decision
-  readonly by: string
 }
 
 /** For a caller in that project. */
-interface ProjectReport {
+interface ProjectReport extends Decided {
   readonly root: string
-  readonly decision: Decision
-  readonly by: string
 }
 
 interface CheckingOptions {

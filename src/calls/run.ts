@@ -96,8 +96,7 @@ export interface Attempt {
 }
 
 /** A level at which the call was let through. */
-interface Clearance {
-  readonly level: Level
+interface Clearance extends Stage {
   readonly decision: Decision
 }
 

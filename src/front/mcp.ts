@@ -249,15 +249,9 @@ function makeServer(connection: Connection): Server {
     await server.sendToolListChanged()
   }
   server.setRequestHandler('tools/call', ({ params }, context) => {
-    const tool = toolNamed(params.name, connection)
-    return callTool({
-      tool,
-      name: params.name,
-      args: params.arguments ?? {},
-      context,
-      connection,
-      server,
-    })
+    const { name, arguments: args = {} } = params
+    const tool = toolNamed(name, connection)
+    return callTool({ tool, name, args, context, connection, server })
   })
   // The connection may have ended.
   const end = connection.follow?.(() => void tellChange().catch(() => {}))

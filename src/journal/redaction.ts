@@ -575,15 +575,14 @@ const JOURNAL_VERSION = 2
 
 /** The line of an entry, of bounded length and without secrets, up to where its chain and the closing brace follow. */
 export function entryBody(entry: JournalEntry, time: Date): string {
-  const kept = clean(entry)
+  const whose = ownerIn(entry)
+  const kept = redacted('args' in entry ? withKeptArgs(entry, whose) : entry)
   const text = JSON.stringify(kept)
   if (text.length <= LINE_CHARS) return begun(text, time)
-  const cut = { ...kept, args: hashed(text, ownerIn(entry)) }
+  const cut = { ...kept, args: hashed(text, whose) }
   const short = JSON.stringify(cut)
-  return begun(
-    short.length <= LINE_CHARS ? short : JSON.stringify(capped(cut, { whose: ownerIn(entry), depth: 0 })),
-    time,
-  )
+  if (short.length <= LINE_CHARS) return begun(short, time)
+  return begun(JSON.stringify(capped(cut, { whose, depth: 0 })), time)
 }
 
 /** The same for what the journal says of itself. */
@@ -599,10 +598,6 @@ function textOf(time: Date): string {
   const ms = time.getTime()
   if (ms !== last.ms) last = { ms, text: time.toISOString() }
   return last.text
-}
-
-function clean(entry: JournalEntry): JournalEntry {
-  return redacted('args' in entry ? withKeptArgs(entry, ownerIn(entry)) : entry)
 }
 
 /** With whatever a caller passed as something that JSON can hold, within bounds. */

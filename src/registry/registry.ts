@@ -126,12 +126,10 @@ export function kindOf(value: unknown): string {
 }
 
 function text({ minLength, maxLength, pattern }: JsonSchema): string {
+  const least = typeof minLength === 'number' && minLength > 0 ? ' that is not empty,' : ''
   const most = typeof maxLength === 'number' ? ` of at most ${maxLength} characters` : ''
   const form = typeof pattern === 'string' ? ` matching ${pattern}` : ''
-  return `a text${typeof minLength === 'number' && minLength > 0 ? ' that is not empty,' : ''}${most}${form}`.replace(
-    /,$/,
-    '',
-  )
+  return `a text${least}${most}${form}`.replace(/,$/, '')
 }
 
 function range({ minimum, maximum, exclusiveMinimum, exclusiveMaximum }: JsonSchema): string {
@@ -205,9 +203,10 @@ export function validate(
 type Parsed = Checked | { readonly type: 'misfit'; readonly issues: readonly z.core.$ZodIssue[] }
 
 function parse(tool: Tool, args: Readonly<Record<string, unknown>>): Parsed {
-  const { own, reserved } = split(tool, args)
+  const { kernel, patience, ...others } = args
+  const [own, reserved] = tool.needs.length > 0 ? [others, { kernel, patience }] : [args, {}]
   const checked = tool.parameters.safeParse(own)
-  const beside = reserved === undefined ? NONE : RESERVED_PARAMETERS.safeParse(reserved)
+  const beside = RESERVED_PARAMETERS.safeParse(reserved)
   if (!checked.success || !beside.success)
     return { type: 'misfit', issues: [...(checked.error?.issues ?? []), ...(beside.error?.issues ?? [])] }
   return { type: 'valid', args: checked.data, kernel: beside.data.kernel, patience: beside.data.patience }
@@ -266,17 +265,6 @@ const SHOWN = 20
 function single(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
   if (issue.code !== 'unrecognized_keys') return [issue]
   return issue.keys.map(key => ({ ...issue, keys: [key] }))
-}
-
-type Reserved = ReturnType<typeof RESERVED_PARAMETERS.safeParse>
-
-const NONE: Reserved = { success: true, data: {} }
-
-function split(tool: Tool, args: Readonly<Record<string, unknown>>) {
-  const mixed = tool.needs.length > 0 && (Object.hasOwn(args, 'kernel') || Object.hasOwn(args, 'patience'))
-  if (!mixed) return { own: args, reserved: undefined }
-  const { kernel, patience, ...own } = args
-  return { own, reserved: { kernel, patience } }
 }
 
 interface Given {
@@ -362,14 +350,10 @@ function schemaAt(schema: JsonSchema, path: readonly string[]): JsonSchema | und
   return isRecord(here) ? here : undefined
 }
 
-function valueAt(args: unknown, path: readonly string[]): unknown {
-  let here = args
-  for (const step of path)
-    here =
-      typeof here === 'object' && here !== null && Object.hasOwn(here, step)
-        ? Reflect.get(here, step)
-        : undefined
-  return here
+function valueAt(here: unknown, [step, ...rest]: readonly string[]): unknown {
+  if (step === undefined) return here
+  const isThere = typeof here === 'object' && here !== null && Object.hasOwn(here, step)
+  return isThere ? valueAt(Reflect.get(here, step), rest) : undefined
 }
 
 const pathText = (path: readonly string[]) => path.join('.')

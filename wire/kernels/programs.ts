@@ -330,12 +330,8 @@ function readPrivate(file: string, most: number): string | SkippedFile | undefin
   if (wrong === 'is not there') return undefined
   if (wrong !== undefined) return { file, reason: wrong }
   try {
-    return (
-      textOf(file, most) ?? {
-        file,
-        reason: `is larger than ${most} bytes, or was replaced while it was read`,
-      }
-    )
+    const reason = `is larger than ${most} bytes, or was replaced while it was read`
+    return textOf(file, most) ?? { file, reason }
   } catch (error) {
     const code = errnoOf(error)
     return code === 'ENOENT' ? undefined : { file, reason: `cannot be read (${code ?? 'an error'})` }

@@ -75,14 +75,8 @@ export async function install(input: CommandInput): Promise<ExitCode> {
   }
   printer.out(plans.map(showPlan).join('\n'))
   if (wish !== undefined && !isAsked(options)) printer.out(otherChoices(host, wish, options))
-  if (!options.yes && !(await agreed(`Change ${plans.map(({ file }) => file).join(' and ')} so?`))) {
-    printer.err(
-      process.stdin.isTTY
-        ? 'Nothing was changed.\n'
-        : 'Nothing was changed. Repeat it with --yes to change it.\n',
-    )
-    return EXIT.denied
-  }
+  const isAgreed = await agreed(`Change ${plans.map(({ file }) => file).join(' and ')} so?`, input)
+  if (!isAgreed) return EXIT.denied
   carryOut(work, stateDir)
   printer.out(wish === undefined ? undoneText(plans, before) : doneText(plans, site, wish))
   return EXIT.done
@@ -237,10 +231,12 @@ function otherChoices(host: Host, wish: Choice, options: Options): string {
   return (options.profile === undefined ? profile : '') + (client !== undefined && !wish.dialog ? dialog : '')
 }
 
-/** Nobody at a terminal has not agreed. */
-async function agreed(question: string): Promise<boolean> {
-  if (!process.stdin.isTTY || !process.stdout.isTTY) return false
-  return isYes((await asked(ask => ask(`${question} [y/N] `))) ?? '')
+/** Nobody at a terminal has not agreed, and is told of `--yes`. */
+async function agreed(question: string, { options, printer }: CommandInput): Promise<boolean> {
+  if (options.yes) return true
+  if (isAsked(options) && isYes((await asked(ask => ask(`${question} [y/N] `))) ?? '')) return true
+  printer.err(`Nothing was changed.${process.stdin.isTTY ? '' : ' Repeat it with --yes to change it.'}\n`)
+  return false
 }
 
 /** Where an entry belongs to a project, or names one, there must be one: no kernel lives in the home directory or in `/`. */
@@ -311,10 +307,9 @@ const undoneText = (plans: readonly FilePlan[], before: Profile) =>
  * Puts an engine into an environment of its own, beside the user's. Says what it does, and asks first. One that is there
  * already, with the same versions, stays as it is.
  */
-async function installEngine(
-  engine: FreeEngine,
-  { operands: [name = ''], options, printer }: CommandInput,
-): Promise<ExitCode> {
+async function installEngine(engine: FreeEngine, input: CommandInput): Promise<ExitCode> {
+  const { options, printer } = input
+  const [name = ''] = input.operands
   const paths = findPaths()
   const folder = join(paths.stateDir, engine.folder)
   if (options.undo) {
@@ -331,10 +326,7 @@ async function installEngine(
   }
   const python = findPython(engine)
   printer.out(`${engine.about}, in\n  ${folder}\nfrom the package index that pip uses, for ${python}.\n`)
-  if (!options.yes && !(await agreed('Install it?'))) {
-    printer.err(`Nothing was changed.${process.stdin.isTTY ? '' : ' Repeat it with --yes to change it.'}\n`)
-    return EXIT.denied
-  }
+  if (!(await agreed('Install it?', input))) return EXIT.denied
   prepareStateDir(paths)
   try {
     await run(python, ['-m', 'venv', '--clear', folder])

@@ -147,15 +147,12 @@ export function kernelsText(
 ): string {
   const shown = kernels.filter(({ state, owned }) => all || !owned || state !== 'ended')
   const ended = kernels.length - shown.length
+  const hidden = `${ended}${shown.length === 0 ? '' : ' more'} ${ended === 1 ? 'has' : 'have'} ended`
   const passed = skipped.map(({ file, reason }) => `Passed over: ${shortened(file, home)} ${reason}`)
   const blocks = [
     ...(kernels.length + announced.length === 0 ? [NONE] : []),
     ...(shown.length === 0 ? [] : [table([HEAD, ...shown.map(row => kernelCells(row, home))])]),
-    ...(ended === 0
-      ? []
-      : [
-          `${ended}${shown.length === 0 ? '' : ' more'} ${ended === 1 ? 'has' : 'have'} ended: imago kernels --all`,
-        ]),
+    ...(ended === 0 ? [] : [`${hidden}: imago kernels --all`]),
     ...(announced.length === 0 ? [] : [`Can be attached to:\n${programs(announced, home)}`]),
     ...(passed.length === 0 ? [] : [passed.join('\n')]),
     ...(others ? ['Others live in other projects: imago kernels lists them at a terminal.'] : []),

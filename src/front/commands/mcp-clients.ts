@@ -600,13 +600,10 @@ function withBlankLines(text: string, { start, end }: Stretch): Stretch {
 const nested = (place: readonly string[], entry: Value): Record<string, unknown> =>
   place.reduceRight<unknown>((inner, key) => ({ [key]: inner }), entry) as Record<string, unknown>
 
-function at(whole: unknown, place: readonly string[]): Entry {
-  let found = whole
-  for (const key of place) {
-    if (typeof found !== 'object' || found === null) return undefined
-    found = (found as Record<string, unknown>)[key]
-  }
-  return typeof found === 'object' && found !== null ? (found as Entry) : undefined
+function at(whole: unknown, [key, ...rest]: readonly string[]): Entry {
+  if (typeof whole !== 'object' || whole === null) return undefined
+  const here = whole as Record<string, unknown>
+  return key === undefined ? here : at(here[key], rest)
 }
 
 /** Reads the changed text again: the entry is what it should be, and nothing else is different. */
