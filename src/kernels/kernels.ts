@@ -688,7 +688,9 @@ class OpenKernels {
       return { type: 'kernel', named: held }
     const { mayName = () => true } = wanted
     const there = this.#rosterOf(root).firsts.map(({ name }) => name)
-    throw held.over(`${this.#lastEnd(held.root, held)}${chooseText(there.filter(mayName))}`)
+    // One that is followed says itself how what came after it has ended.
+    const later = held.isFollowed ? '' : this.#lastEnd(held.root, held)
+    throw held.over(`${later}${chooseText(there.filter(mayName))}`)
   }
 
   /** Whether somebody has started or attached it: neither the image that calls began by themselves, nor a supervisor. */
