@@ -87,6 +87,9 @@ class Output:
     def _flush_late(self):
         self._awaited = False
         self.flush()
+        # Who was at it may have taken along all but this, and answers an evaluation now.
+        if self._gathered:
+            self._await_flush(WAIT)
         if self._unsaid:
             with self._flushing:
                 self._speak()

@@ -6,10 +6,26 @@ import sys
 import threading
 import unittest
 
+from imago import output as gathering
 from tests.daemon import WAIT, Kernel, KernelCase, cost, until
 
 
-# output
+class Gathered(unittest.TestCase):
+    def test_what_comes_while_another_thread_sends_is_sent_a_little_later(self):
+        due, notes = [], []
+
+        class Clock:
+            def after(self, seconds, work):
+                due.append(work)
+
+        output = gathering.Output(Clock(), lambda name, params: notes.append(params['text']) or True)
+        with output._flushing:
+            output.write('stdout', 'afterwards')
+            due.pop()()
+            self.assertEqual(notes, [])
+        due.pop()()
+        self.assertEqual((notes, due), (['afterwards'], []))
+
 
 class Output(KernelCase):
     def printed(self, source):
