@@ -100,7 +100,7 @@ export const inspect = defineTool({
 
   async handler({ expr, package: named, file, frame, detail }, context) {
     const { language, abilities, pid } = context.kernel.identity
-    // Its record is gone, and an error of the program that lives may have the same number.
+    // The record of that process is gone. The program that lives may have an error of the same number.
     if (Number(IN_ERROR.exec(frame ?? '')?.[1] ?? pid) !== pid) return noSuchPast(pastOf(context))
     if (frame !== undefined && (detail !== 'full' || !abilities.has('live_frames')))
       return failed('invalid_args', {

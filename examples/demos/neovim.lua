@@ -17,7 +17,7 @@ local function rows(_, event)
   end
 end
 
--- A plan is on the screen before its question is.
+-- Draws a plan before its question is asked.
 local function question(...)
   vim.cmd.redraw()
   return vim.lsp.handlers['window/showMessageRequest'](...)

@@ -344,7 +344,7 @@ class OpenKernels {
     return known.folder === known.root ? [known.root] : [known.root, known.folder]
   }
 
-  /** What stands for the program of that kernel in `chosen` and `lately`, also once its name is another program's. */
+  /** The key of the kernel that bears the name now; `chosen` and `lately` are such keys. */
   keyOf(name: string): string {
     return this.#kernels.keyOf(name)
   }
@@ -718,7 +718,7 @@ class OpenKernels {
     )
   }
 
-  /** What a caller may be told of the programs that it could have meant, for whom an empty image was begun. */
+  /** What a caller may be told of other programs, where an empty image was begun for its call. */
   #elsewhere({ root: given, mayName }: Wanted): string {
     const root = realOf(given)
     const [silent] = this.#attachments.silentIn(root)

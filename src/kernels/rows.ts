@@ -54,7 +54,7 @@ export interface NamedKernel {
   readonly hasProgram: boolean
   /** It has ended, and what takes its place is still looked for. */
   readonly isFollowed: boolean
-  /** The same, and so lately that calls wait for that. */
+  /** It is followed, and ended so lately that calls wait for its next life. */
   readonly isExpected: boolean
   /** It has ended, and a call joins what may listen in its place by now. */
   readonly mayListenAgain: boolean
@@ -74,7 +74,7 @@ export interface NamedKernel {
   /** When it began to listen and when it ended, as programs tell the time; of a program alone. */
   readonly begunOn?: string
   readonly endedOn?: string
-  /** What a call is told that can only have meant the image that has ended; `later`: what has ended since. */
+  /** What a call is told that can only have meant the image that has ended; `later`: sentences that follow. */
   over(later?: string): KernelError
   /**
    * The kernel as it lives, or can be made to; its link or successor is waited for so long. One that has to be started is

@@ -50,7 +50,7 @@ export interface ResolvedKernel {
   readonly joined?: KernelRow & { readonly takesCalls: boolean }
   /** It was begun for this call, and is empty. */
   readonly begun?: true
-  /** Beside that, what a caller may be told of programs that it could have meant: one that has ended, and one that needs its key. */
+  /** Beside that, sentences on other programs: one that has ended, one that needs its key, one that does not listen. */
   readonly elsewhere?: string
   /** The program that has left it over, as in `left over by train (process 8678), which has ended`. */
   readonly leftBy?: string

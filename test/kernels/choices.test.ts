@@ -42,7 +42,7 @@ const runs = (pid: number, script: string, parent?: number) =>
     ...(parent !== undefined && { parent }),
   })
 
-/** Attaches to the program of that number; what stands for it in choices. */
+/** Attaches to the program of that number. Gives its name, and its key for choices. */
 async function attach(pid: number): Promise<{ name: string; key: string }> {
   const { name } = await kernels.attach({ target: String(pid), root: shop })
   return { name, key: kernels.keyOf(name) }

@@ -87,7 +87,7 @@ class Output:
     def _flush_late(self):
         self._awaited = False
         self.flush()
-        # Who was at it may have taken along all but this, and answers an evaluation now.
+        # Another thread held the lock, and may have taken its last look before this came.
         if self._gathered:
             self._await_flush(WAIT)
         if self._unsaid:
